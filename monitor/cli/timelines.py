@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from http.client import HTTPException
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -16,14 +15,14 @@ import msgspec
 
 from monitor.follow.addresses import check_url
 from monitor.follow.fetch import NoRedirect
-from monitor.timeline.output import Output
+from monitor.timeline.output import Output, opened
 from monitor.timeline.perfetto import open_perfetto
 from monitor.timeline.spans import SpansWriter
-from spec.files.writing import check_apart, check_target
-from spec.language.errors import OutputError, SpecError
+from spec.files.writing import check_apart
+from spec.language.errors import SpecError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from monitor.timeline.items import Item
 
@@ -32,6 +31,8 @@ __all__ = ["Timelines", "timelines"]
 _TRACES: Final = "/v1/traces"
 _TIMEOUT_S: Final = 10.0
 _MOST_ANSWER: Final = 1 << 16  # bytes of an answer that are read
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_LAST: Final = datetime(2200, 1, 1, tzinfo=UTC)  # 64 bits of ns end in 2262
 
 
 class Timelines:
@@ -40,19 +41,10 @@ class Timelines:
     def __init__(self, outputs: Sequence[Output]) -> None:
         self._outputs = outputs
 
-    @property
-    def put(self) -> Callable[[Item], None] | None:
-        """Takes each item of the timeline; None where nothing is written."""
-        return self._put if self._outputs else None
-
-    def _put(self, item: Item) -> None:
+    def put(self, item: Item) -> None:
+        """Write an item of the timeline."""
         for output in self._outputs:
             output.put(item)
-
-    def close(self) -> None:
-        """There are no more items."""
-        for output in self._outputs:
-            output.close()
 
     def check(self) -> None:
         """Raise the SpecError that occurred, if any: by now the verdict is printed."""
@@ -76,39 +68,31 @@ def timelines(
     if start is not None and spans is None:
         raise SpecError("--start without --otlp-spans", "leave it out")
     is_url = spans is not None and spans.startswith(("http://", "https://"))
-    path = None if spans is None or is_url else Path(spans)
-    check_apart(perfetto=perfetto, **{"otlp-spans": path})
-    from_ns = None if start is None else _time(start)
-    outputs = []
+    check_apart(perfetto=perfetto, **{"otlp-spans": None if is_url or not spans else Path(spans)})
+    since, outputs = None if start is None else _time(start), list[Output]()
     if spans is not None:
-        outputs.append(_open_spans(spans, path, from_ns, reads))
+        outputs.append((_posted if is_url else _saved)(spans, since, reads))
     if perfetto is not None:
         outputs.append(open_perfetto(perfetto, reads=reads))
-    found = Timelines(outputs)
     try:
-        yield found
+        yield Timelines(outputs)
     finally:
-        found.close()
+        for output in outputs:
+            output.close()
 
 
-def _open_spans(spans: str, path: Path | None, start: int | None, reads: Sequence[str]) -> Output:
-    name = f"--otlp-spans {spans}"
-    if path is None:
-        check_url(spans, "--otlp-spans")
-        parts = urlsplit(spans)
-        url = spans if parts.path not in ("", "/") else parts._replace(path=_TRACES).geturl()
-        return Output(name, SpansWriter(lambda body: _post(url, body), start))
-    check_target(path, reads=reads)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        file = path.open("wb")
-    except OSError as problem:
-        raise OutputError(f"cannot write {path}: {problem.strerror}", "name another") from None
+def _saved(path: str, start: int | None, reads: Sequence[str]) -> Output:
+    """What writes spans to a file."""
+    file = opened(Path(path), reads)
+    return Output(f"--otlp-spans {path}", SpansWriter(file.write, start), file)
 
-    def write(line: bytes) -> None:
-        file.write(line)
 
-    return Output(name, SpansWriter(write, start), file)
+def _posted(url: str, start: int | None, _: Sequence[str]) -> Output:
+    """What posts spans to a collector."""
+    check_url(url, "--otlp-spans")
+    parts = urlsplit(url)
+    to = url if parts.path not in ("", "/") else parts._replace(path=_TRACES).geturl()
+    return Output(f"--otlp-spans {url}", SpansWriter(lambda body: _post(to, body), start))
 
 
 def _post(url: str, body: bytes) -> None:
@@ -141,9 +125,8 @@ def _time(text: str) -> int:
     try:
         found = datetime.fromisoformat(text)
         at = found if found.tzinfo is not None else found.replace(tzinfo=UTC)
-        seconds = (at - datetime.fromtimestamp(0, UTC)).total_seconds()
-    except (ValueError, OverflowError):
+        if not _EPOCH <= at < _LAST:
+            raise ValueError
+    except ValueError:
         raise SpecError(f"--start {text}: no time", "such as 2026-01-31T12:00:00Z") from None
-    if not 0 <= seconds <= time.time() * 2:
-        raise SpecError(f"--start {text}: before 1970, or too late", "give the time of the trace")
-    return round(seconds * 1_000_000) * 1000
+    return (at - _EPOCH) // timedelta(microseconds=1) * 1000

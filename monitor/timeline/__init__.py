@@ -35,8 +35,7 @@ from monitor.timeline.items import (
     StateSlice,
     StreamBegun,
 )
-from monitor.timeline.lanes import Written
-from monitor.timeline.recorder import Recorder
+from monitor.timeline.lanes import Recorder, Written
 
 __all__ = [
     "Axis",

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from spec.language.errors import SpecError
+from spec.files.writing import check_target
+from spec.language.errors import OutputError, SpecError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
     from typing import BinaryIO
 
     from monitor.timeline.items import Item
 
-__all__ = ["Output", "Writer", "utf8"]
+__all__ = ["Output", "Writer", "opened", "utf8"]
 
 
 class Writer(Protocol):
@@ -26,15 +28,12 @@ class Writer(Protocol):
 
 
 class Output:
-    """Passes items to a writer until that fails.
+    """Passes items to a writer until that fails; `error` is why it did.
 
     Args:
         name: the option and what it names, for messages.
         file: what is closed at the end, if the writer writes to one.
-        failed: called once, with the error, as soon as something fails.
-
-    Attributes:
-        error: the first that occurred, if any.
+        failed: called with the error as soon as something fails.
     """
 
     def __init__(
@@ -49,29 +48,35 @@ class Output:
 
     def put(self, item: Item) -> None:
         """Pass an item on."""
-        if self.error is None:
-            self._try(lambda: self._writer.put(item))
+        self._try(lambda: self._writer.put(item))
 
     def close(self) -> None:
         """There are no more items."""
-        if self.error is None:
-            self._try(self._writer.end)
+        self._try(self._writer.end)
         if self._file is not None:
-            self._try(self._file.close)
+            self._try(self._file.close, always=True)
 
-    def _try(self, act: Callable[[], None]) -> None:
+    def _try(self, act: Callable[[], None], *, always: bool = False) -> None:
+        if self.error is not None and not always:
+            return
         try:
             act()
-        except OSError as problem:
-            reason = problem.strerror or str(problem)
-            self._fail(SpecError(f"{self._name}: {reason}", "what was written of it ends there"))
-        except SpecError as problem:
-            self._fail(SpecError(f"{self._name}: {problem.cause}", problem.remedy))
+        except (OSError, SpecError) as problem:
+            cause = problem.cause if isinstance(problem, SpecError) else problem.strerror
+            remedy = problem.remedy if isinstance(problem, SpecError) else "it ends there"
+            if self.error is None:
+                self.error = SpecError(f"{self._name}: {cause or problem}", remedy)
+                self._failed(self.error)
 
-    def _fail(self, error: SpecError) -> None:
-        if self.error is None:
-            self.error = error
-            self._failed(error)
+
+def opened(path: Path, reads: Iterable[str | Path | None]) -> BinaryIO:
+    """A new file; raises OutputError where it cannot be written, or is one of those read."""
+    check_target(path, reads=reads)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path.open("wb")
+    except OSError as problem:
+        raise OutputError(f"cannot write {path}: {problem.strerror}", "name another") from None
 
 
 def utf8(text: str) -> str:

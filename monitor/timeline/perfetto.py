@@ -9,39 +9,22 @@ Source of the format: protos/perfetto/trace/track_event of Perfetto 59.
 
 from __future__ import annotations
 
-from functools import singledispatchmethod
 from importlib import import_module
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
-from monitor.timeline.items import (
-    LINE_NS,
-    Axis,
-    Broken,
-    ClaimBegun,
-    ClaimEnded,
-    Counted,
-    End,
-    Happened,
-    Link,
-    Linked,
-    RequestBegun,
-    RequestEnded,
-    RequestSlice,
-    StateSlice,
-    StreamBegun,
-)
-from monitor.timeline.output import Output, utf8
-from spec.files.writing import check_target
+from monitor.timeline import items
+from monitor.timeline.items import LINE_NS, Axis, Linked
+from monitor.timeline.output import Output, opened, utf8
 from spec.installed import how_to_install
-from spec.language.errors import OutputError, SpecError
+from spec.language.errors import SpecError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
     from typing import BinaryIO
 
-    from monitor.timeline.items import Item, Point
+    from monitor.timeline.items import End, Happened, Item, Link, Point, StreamBegun
 
 __all__ = ["FOLLOWED", "PerfettoWriter", "open_perfetto"]
 
@@ -50,12 +33,13 @@ FOLLOWED: Final = 64 << 20
 
 _FRAME: Final = 6  # bytes around a packet, at most
 _LATEST: Final = 2**63 - 1
+_FULL: Final = "the file is as large as it may be"
 _ENDS: Final = {
     Linked.NAMES: ("names the claim {}", "named by the request {}"),
     Linked.LOSS: ("loss of {}", "report of a loss of {}"),
     Linked.CONFLICT: ("conflict of {}", "outcome of the conflict of {}"),
 }
-"""What the ends of a link are called; the source has the name of the target, and the reverse."""
+"""What the ends of a link are called; each has the name of the lane at the other end."""
 
 
 def _modules() -> tuple[Any, Any]:
@@ -72,7 +56,8 @@ class PerfettoWriter:
 
     Args:
         file: where to.
-        most: bytes; what is more is left out, and the last packet says so. By default all.
+        most: bytes; later events are left out, and the last one says so. By default all are
+            written.
 
     Raises:
         SpecError: the extra is not installed.
@@ -80,200 +65,157 @@ class PerfettoWriter:
 
     def __init__(self, file: BinaryIO, most: int | None = None) -> None:
         self._proto, builder = _modules()
-        self._builder: Any = builder.StreamingTraceProtoBuilder(file)
-        self._left = most
-        self._scale = 1
-        self._tracks = count(1)
-        self._flows = count(1)
+        self._builder = builder.StreamingTraceProtoBuilder(file)
+        self._left, self._scale = most, 1
+        self._ids, self._flows = count(1), count(1)
         self._streams: dict[int, dict[str, int]] = {}  # tracks, by what they are called
-        self._lanes: dict[tuple[type, int], tuple[int, str]] = {}  # tracks and names of lanes
+        self._claims: dict[int, tuple[int, str]] = {}  # tracks and names of lanes
+        self._requests: dict[int, tuple[int, str]] = {}
         self._begun = False
-        self._latest: Point
 
-    @singledispatchmethod
     def put(self, item: Item) -> None:
-        """Write an item."""
+        """Write an item; raises SpecError where the file is as large as it may be."""
+        match item:
+            case items.StreamBegun():
+                self._begin(item)
+            case items.ClaimBegun(claim=claim, claim_id=name, period=period):
+                name = name if period == 1 else f"{name} (run {period})"
+                self._claims[claim] = self._track(self._streams[item.stream]["claims"], name), name
+            case items.RequestBegun(request=request, request_id=name):
+                parent = self._streams[item.stream]["requests"]
+                self._requests[request] = self._track(parent, name), name
+            case items.StateSlice(judged=judged):
+                notes = {} if judged else {"judged": "no: reports alone say so, after a break"}
+                self._slice(self._claims[item.claim][0], item.state, item.begin, item.end, notes)
+            case items.RequestSlice():
+                self._slice(self._requests[item.request][0], item.phase, item.begin, item.end, {})
+            case items.Happened():
+                self._happen(item)
+            case items.Link():
+                self._link(item)
+            case items.Counted():
+                self._count(item, self._streams[item.stream])
+            case items.Broken(code=code, reason=reason, why=why):
+                track = self._streams[item.stream]["claims"]
+                self._instant(track, f"{code} {reason}", "break", item.point, {"why": why})
+            case items.ClaimEnded():
+                self._conclude(item, self._claims.pop(item.claim)[0])
+            case items.RequestEnded():
+                del self._requests[item.request]
 
     def end(self) -> None:
         """There are no more items."""
 
-    # Lanes.
+    # Items.
 
-    @put.register
-    def _(self, item: StreamBegun) -> None:
+    def _begin(self, item: StreamBegun) -> None:
         is_timed = item.axis is Axis.TIME
         self._scale = 1 if is_timed else LINE_NS
         axis = "time_ns of the stream" if is_timed else "line numbers, not time: 1 ms is a line"
-        uuid = next(self._tracks)
-        process = {"pid": uuid, "process_name": f"{utf8(item.name)} (axis: {axis})"}
+        process = {"pid": item.stream + 1, "process_name": f"{utf8(item.name)} (axis: {axis})"}
         order = self._proto.TrackDescriptor.EXPLICIT
-        self._describe({"uuid": uuid, "process": process, "child_ordering": order})
-        self._streams[item.stream] = {"": uuid}
-        for rank, name in enumerate(("claims", "requests", "pool")):
-            self._streams[item.stream][name] = self._track(uuid, name, sibling_order_rank=rank)
+        top = self._describe(process=process, child_ordering=order)
+        groups = enumerate(("claims", "requests", "pool"))
+        below = {name: self._track(top, name, sibling_order_rank=rank) for rank, name in groups}
+        self._streams[item.stream] = below
 
-    @put.register
-    def _(self, item: ClaimBegun) -> None:
-        parent, period = self._streams[item.stream]["claims"], item.period
-        name = item.claim_id if period == 1 else f"{item.claim_id} (run {period})"
-        self._lanes[ClaimBegun, item.claim] = self._track(parent, name), name
-
-    @put.register
-    def _(self, item: RequestBegun) -> None:
-        parent = self._streams[item.stream]["requests"]
-        track = self._track(parent, item.request_id)
-        self._lanes[RequestBegun, item.request] = track, item.request_id
-
-    # What is on them.
-
-    @put.register
-    def _(self, item: StateSlice) -> None:
-        track, _ = self._lanes[ClaimBegun, item.claim]
-        notes = {} if item.judged else {"judged": "no: reports alone say so, after a break"}
-        self._slice(track, item.state, item.begin, item.end, notes)
-
-    @put.register
-    def _(self, item: RequestSlice) -> None:
-        track, _ = self._lanes[RequestBegun, item.request]
-        self._slice(track, item.phase, item.begin, item.end, {})
-
-    @put.register
-    def _(self, item: Happened) -> None:
-        kind, event = "report" if item.is_report else "fact", item.event
-        notes: dict[str, object] = {"reason": event.reason, "by": event.by}
+    def _happen(self, item: Happened) -> None:
+        event, category = item.event, "report" if item.is_report else "fact"
+        said: dict[str, object] = {"reason": event.reason, "by": event.by}
         for number, claim in enumerate(item.claims):
-            track, _ = self._lanes[ClaimBegun, claim]
-            own = {"request": event.request_id} | {
-                f"positions {name}": counts[number]
-                for name, counts in (("lost", item.lost), ("gained", item.gained))
-                if counts and counts[number]
-            }
-            self._instant(track, event.kind, kind, item.point, notes | own)
+            notes = said | {"request": event.request_id}
+            for what, counts in (("lost", item.lost), ("gained", item.gained)):
+                notes[f"positions {what}"] = (counts[number] if counts else 0) or None
+            self._instant(self._claims[claim][0], event.kind, category, item.point, notes)
         if item.request is not None:
-            track, _ = self._lanes[RequestBegun, item.request]
-            own = {"needed": event.needed, "usable": event.usable}
-            self._instant(track, event.kind, kind, item.point, notes | own)
+            notes = said | {"needed": event.needed, "usable": event.usable}
+            self._instant(self._requests[item.request][0], event.kind, category, item.point, notes)
 
-    @put.register
-    def _(self, item: Link) -> None:
-        ends = [(self._lane(end), end) for end in (item.source, item.target)]
-        (source, _), (target, _) = ends
-        flow, says = next(self._flows), _ENDS[item.kind]
-        flows: list[dict[str, Any]] = [{"flow_ids": [flow]}, {"terminating_flow_ids": [flow]}]
-        packets = [
-            self._event(lane[0], end.point, name=text.format(other[1]), category="link", **more)
-            for (lane, end), text, other, more in zip(
-                ends, says, (target, source), flows, strict=True
-            )
-        ]
-        self._write(packets)
+    def _link(self, item: Link) -> None:
+        (source, from_name), (target, to_name) = map(self._lane, (item.source, item.target))
+        first, second = _ENDS[item.kind]
+        flow = [next(self._flows)]
+        leads = self._event(source, item.source.point, first.format(to_name), "link")
+        leads.track_event.flow_ids.extend(flow)
+        ends = self._event(target, item.target.point, second.format(from_name), "link")
+        ends.track_event.terminating_flow_ids.extend(flow)
+        self._write(leads, ends)
 
     def _lane(self, end: End) -> tuple[int, str]:
         if end.claim is not None:
-            return self._lanes[ClaimBegun, end.claim]
+            return self._claims[end.claim]
         assert end.request is not None
-        return self._lanes[RequestBegun, end.request]
+        return self._requests[end.request]
 
-    @put.register
-    def _(self, item: Counted) -> None:
-        tracks = self._streams[item.stream]
+    def _count(self, item: items.Counted, tracks: dict[str, int]) -> None:
         if item.value is None:
             text = f"{item.name}: not stated from here on"
             self._instant(tracks["pool"], text, "pool", item.point, {})
             return
         if (name := f"blocks {item.name}") not in tracks:
-            unit = {"unit_name": "blocks"}
-            tracks[name] = self._track(tracks["pool"], item.name, counter=unit)
-        kind = self._proto.TrackEvent.TYPE_COUNTER
-        value = min(max(item.value, -_LATEST), _LATEST)
-        self._write([self._event(tracks[name], item.point, kind=kind, counter_value=value)])
+            tracks[name] = self._track(tracks["pool"], item.name, counter={"unit_name": "blocks"})
+        packet = self._event(tracks[name], item.point)
+        packet.track_event.type = self._proto.TrackEvent.TYPE_COUNTER
+        packet.track_event.counter_value = min(max(item.value, -_LATEST), _LATEST)
+        self._write(packet)
 
-    @put.register
-    def _(self, item: Broken) -> None:
-        text = f"{item.code} {item.reason}"
-        track = self._streams[item.stream]["claims"]
-        self._instant(track, text, "break", item.point, {"why": item.why})
-
-    # Ends.
-
-    @put.register
-    def _(self, item: ClaimEnded) -> None:
-        track, _ = self._lanes.pop((ClaimBegun, item.claim))
+    def _conclude(self, item: items.ClaimEnded, track: int) -> None:
         for name, found in item.violations.items():
             notes = {"why": found.why, "expected instead": found.allowed}
             if found.point is not None:
                 self._instant(track, f"violated: {name}", "violation", found.point, notes)
-        terms = {
-            "why": item.why,
-            "mode": item.mode or item.stated_mode,
-            "owner": item.owner,
-            "predicate": item.predicate,
-            "footprint": item.footprint,
-            "keys": item.keys,
-            "duration": item.duration,
-            "priority": item.priority,
-        }
-        self._instant(track, f"verdict: {item.verdict}", "verdict", item.point, terms)
-
-    @put.register
-    def _(self, item: RequestEnded) -> None:
-        self._lanes.pop((RequestBegun, item.request))
+        terms = ("why", "mode", "owner", "predicate", "footprint", "keys", "duration", "priority")
+        said = {term: getattr(item, term) for term in terms}
+        self._instant(track, f"verdict: {item.verdict}", "verdict", item.point, said)
 
     # Packets.
 
     def _track(self, parent: int, name: str, **more: Any) -> int:
-        """A new track below another; its uuid."""
-        uuid = next(self._tracks)
-        self._describe({"uuid": uuid, "parent_uuid": parent, "name": utf8(name), **more})
-        return uuid
+        """A new track below another; its id."""
+        return self._describe(parent_uuid=parent, name=utf8(name), **more)
 
-    def _describe(self, fields: dict[str, Any]) -> None:
-        self._write([self._proto.TracePacket(track_descriptor=fields)])
+    def _describe(self, **fields: Any) -> int:
+        uuid = next(self._ids)
+        self._write(self._proto.TracePacket(track_descriptor={"uuid": uuid, **fields}))
+        return uuid
 
     def _slice(
         self, track: int, name: str, begin: Point, end: Point, notes: Mapping[str, object]
     ) -> None:
-        kinds = self._proto.TrackEvent
-        first = self._event(
-            track, begin, kind=kinds.TYPE_SLICE_BEGIN, name=name, category="state", notes=notes
-        )
-        self._write([first, self._event(track, end, kind=kinds.TYPE_SLICE_END)])
+        first, last = self._event(track, begin, name, "state", notes), self._event(track, end)
+        first.track_event.type = self._proto.TrackEvent.TYPE_SLICE_BEGIN
+        last.track_event.type = self._proto.TrackEvent.TYPE_SLICE_END
+        self._write(first, last)
 
     def _instant(
         self, track: int, name: str, category: str, point: Point, notes: Mapping[str, object]
     ) -> None:
-        self._write([self._event(track, point, name=name, category=category, notes=notes)])
+        self._write(self._event(track, point, name, category, notes))
 
     def _event(
         self,
         track: int,
         point: Point,
-        *,
-        kind: int | None = None,
         name: str = "",
         category: str = "",
         notes: Mapping[str, object] | None = None,
-        **more: Any,
     ) -> Any:
-        """A packet with an event, an instant by default; `notes` that are None are left out."""
-        self._latest = point
-        event = self._proto.TrackEvent(
-            type=self._proto.TrackEvent.TYPE_INSTANT if kind is None else kind,
-            track_uuid=track,
-            **more,
-        )
+        """A packet with an instant; `notes` that say nothing are left out."""
+        at = min(point.at * self._scale, _LATEST)
+        packet = self._proto.TracePacket(timestamp=at)
+        event = packet.track_event
+        event.type, event.track_uuid = self._proto.TrackEvent.TYPE_INSTANT, track
         if name:
             event.name = utf8(name)
             event.categories.append(category)
             said = {**(notes or {}), "line": point.line, "sequence": point.sequence}
             for what, value in said.items():
-                if value is not None and value != "":
+                if value not in (None, ""):
                     event.debug_annotations.add(name=what, string_value=utf8(str(value)))
-        at = min(point.at * self._scale, _LATEST)
-        return self._proto.TracePacket(timestamp=at, track_event=event)
+        return packet
 
-    def _write(self, packets: Sequence[Any]) -> None:
-        """Write all of these packets, or none where they are too many."""
+    def _write(self, *packets: Any) -> None:
+        """Write these packets together, or none of them where the file would be too large."""
         for packet in packets:
             packet.trusted_packet_sequence_id = 1
             if not self._begun:
@@ -283,11 +225,16 @@ class PerfettoWriter:
             self._left -= sum(packet.ByteSize() + _FRAME for packet in packets)
             if self._left < 0:
                 self._left = None
-                text = "the file is as large as it may be: later events are left out"
-                self._instant(self._streams[0][""], text, "capped", self._latest, {})
-                raise SpecError("the file is as large as it may be", "later events are left out")
+                self._cap(packets[-1].timestamp)
         for packet in packets:
             self._builder.write_packet(packet)
+
+    def _cap(self, at: int) -> None:
+        """Say that nothing follows; raises SpecError."""
+        track = next((each["claims"] for each in self._streams.values()), 0)
+        event = {"type": self._proto.TrackEvent.TYPE_INSTANT, "track_uuid": track, "name": _FULL}
+        self._write(self._proto.TracePacket(timestamp=at, track_event=event))
+        raise SpecError(_FULL, "later events are left out")
 
 
 def open_perfetto(
@@ -308,10 +255,5 @@ def open_perfetto(
         SpecError: the extra is not installed, or the file cannot be written.
     """
     _modules()
-    check_target(path, reads=reads)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        file = path.open("wb")
-    except OSError as problem:
-        raise OutputError(f"cannot write {path}: {problem.strerror}", "name another") from None
+    file = opened(path, reads)
     return Output(f"--perfetto {path}", PerfettoWriter(file, most), file, failed)

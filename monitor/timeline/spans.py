@@ -1,8 +1,8 @@
 """Makes spans of a timeline, in JSON of OTLP, as collectors, Jaeger and Tempo take them.
 
 A stream is a span and a trace; below it is a span for each claim and each request. What happened is
-in their events; a request that names claims has links to their spans. Ids follow from the stream
-and the lanes, so a second export of the same lines has the same.
+in their events; a request that names claims and their spans have links to each other. Ids follow
+from the stream and the lanes, so a second export of the same lines has the same.
 
 Source of the format: OTLP 1.5, JSON encoding of the protobuf messages.
 """
@@ -10,27 +10,12 @@ Source of the format: OTLP 1.5, JSON encoding of the protobuf messages.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
-from functools import singledispatchmethod
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import msgspec
 
-from monitor.timeline.items import (
-    LINE_NS,
-    Axis,
-    Broken,
-    ClaimBegun,
-    ClaimEnded,
-    Happened,
-    Link,
-    Linked,
-    RequestBegun,
-    RequestEnded,
-    RequestSlice,
-    StateSlice,
-    StreamBegun,
-)
+from monitor.timeline import items
+from monitor.timeline.items import LINE_NS, Axis, Linked
 from monitor.timeline.output import utf8
 from spec import __version__
 from spec.language.errors import SpecError
@@ -39,12 +24,14 @@ from spec.stream.outcome import ModeVerdict
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from monitor.timeline.items import Item, Point
+    from monitor.timeline.items import Happened, Item, Link, Point, StreamBegun
 
 __all__ = ["MOST", "SpansWriter"]
 
 MOST: Final = 128
 """Most events of a span, and most links: more are counted, as OpenTelemetry does by default."""
+
+_Span: TypeAlias = dict[str, Any]
 
 _BATCH: Final = 256  # spans in one request
 _WALL_NS: Final = 10**18  # in 2001: a monotonic clock says less
@@ -52,40 +39,6 @@ _LATEST: Final = 2**63 - 1
 _INTERNAL: Final = 1
 _OK, _ERROR = 1, 2
 _STATUS: Final = {ModeVerdict.KEPT: _OK, ModeVerdict.VIOLATED: _ERROR}
-
-
-@dataclass
-class _Span:
-    """A span that is not over."""
-
-    trace: str
-    id: str
-    parent: str
-    name: str
-    begin: int
-    end: int
-    attributes: dict[str, object]
-    events: list[dict[str, Any]] = field(default_factory=list)
-    links: list[dict[str, Any]] = field(default_factory=list)
-    more_events: int = 0
-    more_links: int = 0
-
-    def happen(self, at: int, name: str, attributes: Mapping[str, object]) -> None:
-        """Add an event."""
-        if len(self.events) < MOST:
-            event = {"timeUnixNano": str(at), "name": name, "attributes": _attributes(attributes)}
-            self.events.append(event)
-        else:
-            self.more_events += 1
-
-    def link(self, to: _Span) -> None:
-        """Add a link to another span, unless there is one."""
-        link = {"traceId": to.trace, "spanId": to.id}
-        if link not in self.links:
-            if len(self.links) < MOST:
-                self.links.append(link)
-            else:
-                self.more_links += 1
 
 
 class SpansWriter:
@@ -97,17 +50,46 @@ class SpansWriter:
             of events must be wall times.
     """
 
-    def __init__(self, send: Callable[[bytes], None], start: int | None = None) -> None:
-        self._send, self._start = send, start
-        self._scale = 1
+    def __init__(self, send: Callable[[bytes], object], start: int | None = None) -> None:
+        self._send, self._start, self._scale = send, start, 1
         self._ahead: dict[str, int] = {}  # of the clock of a file, the wall clock, in ns
         self._streams: dict[int, _Span] = {}
-        self._lanes: dict[tuple[type, int], _Span] = {}
-        self._waiting: list[dict[str, Any]] = []
+        self._claims: dict[int, _Span] = {}
+        self._requests: dict[int, _Span] = {}
+        self._waiting: list[_Span] = []
 
-    @singledispatchmethod
     def put(self, item: Item) -> None:
         """Take an item; raises SpecError where its wall time is not known."""
+        match item:
+            case items.StreamBegun():
+                self._begin_stream(item)
+            case items.ClaimBegun(claim=claim, claim_id=name):
+                said = {"claim_id": name, "period": item.period}
+                span = self._begin(self._streams[item.stream], "claim", claim, name, item.point)
+                self._claims[claim] = _saying(span, said)
+            case items.RequestBegun(request=request, request_id=name):
+                said = {"request_id": name, "period": item.period}
+                span = self._begin(self._streams[item.stream], "request", request, name, item.point)
+                self._requests[request] = _saying(span, said)
+            case items.StateSlice(state=state, judged=judged):
+                span = self._claims[item.claim]
+                self._happen(span, f"state {state}", item.begin, {"judged": judged})
+                self._reach(span, item.end)
+            case items.RequestSlice():
+                self._happen(self._requests[item.request], item.phase, item.begin, {})
+            case items.Happened():
+                self._note(item)
+            case items.Link():
+                self._link(item)
+            case items.Broken(code=code, reason=reason, why=why):
+                span = self._streams[item.stream]
+                self._happen(span, f"{code} {reason}", item.point, {"why": why})
+            case items.ClaimEnded():
+                self._conclude(item, self._claims.pop(item.claim))
+            case items.RequestEnded(finished=finished):
+                span = self._requests.pop(item.request)
+                self._reach(span, item.point)
+                self._leave(_saying(span, {"finished": finished}))
 
     def end(self) -> None:
         """There are no more items."""
@@ -115,176 +97,145 @@ class SpansWriter:
             self._leave(span)
         self._flush()
 
-    @put.register
-    def _(self, item: StreamBegun) -> None:
-        timed = item.axis is Axis.TIME
-        self._scale = 1 if timed else LINE_NS
+    # Items.
+
+    def _begin_stream(self, item: StreamBegun) -> None:
+        is_timed, file = item.axis is Axis.TIME, item.point.file
+        self._scale = 1 if is_timed else LINE_NS
         first = item.point.at * self._scale
         if self._start is not None:
-            self._ahead.setdefault(item.point.file, self._start - first)
-        elif timed and first >= _WALL_NS:
-            self._ahead.setdefault(item.point.file, 0)
+            self._ahead.setdefault(file, self._start - first)
+        elif is_timed and first >= _WALL_NS:
+            self._ahead.setdefault(file, 0)
         else:
-            what = "time_ns counts from no date" if timed else "events have no time_ns"
+            what = "time_ns counts from no date" if is_timed else "events have no time_ns"
             raise SpecError(what, "give --start, the time of the first event")
-        place = f"{item.point.file}\n{item.name}\n{item.stream}"
-        trace = hashlib.sha256(utf8(place).encode()).hexdigest()[:32]
-        about: dict[str, object] = {
-            "stream": item.name,
-            "file": item.point.file,
-            "axis": "time_ns" if timed else "line numbers, not time: 1 ms is a line",
-        }
-        at = self._wall(item.point)
-        name = f"stream {item.name}"
-        self._streams[item.stream] = _Span(trace, trace[:16], "", name, at, at, about)
+        trace = _digest(f"{file}\n{item.name}\n{item.stream}")
+        top = {"traceId": trace, "spanId": ""}
+        span = self._begin(top, "stream", item.stream, item.name, item.point)
+        axis = "time_ns" if is_timed else "line numbers, not time: 1 ms is a line"
+        about = {"stream": item.name, "file": file, "axis": axis}
+        self._streams[item.stream] = _saying(span, about)
 
-    @put.register
-    def _(self, item: ClaimBegun) -> None:
-        about = {"claim_id": item.claim_id, "period": item.period}
-        self._begin((ClaimBegun, item.claim), item.stream, f"claim {item.claim_id}", item, about)
-
-    @put.register
-    def _(self, item: RequestBegun) -> None:
-        about = {"request_id": item.request_id, "period": item.period}
-        lane = RequestBegun, item.request
-        self._begin(lane, item.stream, f"request {item.request_id}", item, about)
-
-    def _begin(
-        self,
-        lane: tuple[type, int],
-        stream: int,
-        name: str,
-        item: ClaimBegun | RequestBegun,
-        about: dict[str, object],
-    ) -> None:
-        of, at = self._streams[stream], self._wall(item.point)
-        own = hashlib.sha256(f"{of.trace} {lane[0].__name__} {lane[1]}".encode())
-        self._lanes[lane] = _Span(of.trace, own.hexdigest()[:16], of.id, name, at, at, about)
-
-    @put.register
-    def _(self, item: StateSlice) -> None:
-        span = self._lanes[ClaimBegun, item.claim]
-        self._happen(span, f"state {item.state}", item.begin, {"judged": item.judged})
-        span.end = max(span.end, self._wall(item.end))
-
-    @put.register
-    def _(self, item: RequestSlice) -> None:
-        self._happen(self._lanes[RequestBegun, item.request], item.phase, item.begin, {})
-
-    @put.register
-    def _(self, item: Happened) -> None:
+    def _note(self, item: Happened) -> None:
         event = item.event
-        own = {"reason": event.reason, "by": event.by, "request_id": event.request_id}
-        self._happen(self._streams[item.stream], None, item.point, {})
+        said = {"reason": event.reason, "by": event.by, "request_id": event.request_id}
+        self._reach(self._streams[item.stream], item.point)
         for number, claim in enumerate(item.claims):
             lost = item.lost[number] if item.lost else 0
             if item.is_report or lost:  # facts are many
-                span = self._lanes[ClaimBegun, claim]
-                self._happen(span, event.kind, item.point, own | {"lost": lost or None})
+                notes = {**said, "lost": lost or None}
+                self._happen(self._claims[claim], event.kind, item.point, notes)
         if item.request is not None:
-            span = self._lanes[RequestBegun, item.request]
-            counts = {"needed": event.needed, "usable": event.usable}
-            self._happen(span, event.kind, item.point, {"reason": event.reason, **counts})
+            counts = {"needed": event.needed, "usable": event.usable, "reason": event.reason}
+            self._happen(self._requests[item.request], event.kind, item.point, counts)
 
-    @put.register
-    def _(self, item: Link) -> None:
+    def _link(self, item: Link) -> None:
         source, target = item.source.request, item.target.claim
         if item.kind is Linked.NAMES and source is not None and target is not None:
-            request, claim = self._lanes[RequestBegun, source], self._lanes[ClaimBegun, target]
-            request.link(claim)
-            claim.link(request)
+            one, other = self._requests[source], self._claims[target]
+            for span, to in ((one, other), (other, one)):
+                link = {"traceId": to["traceId"], "spanId": to["spanId"]}
+                if link not in span["links"]:
+                    _add(span, "links", link)
 
-    @put.register
-    def _(self, item: Broken) -> None:
-        name = f"{item.code} {item.reason}"
-        self._happen(self._streams[item.stream], name, item.point, {"why": item.why})
-
-    @put.register
-    def _(self, item: ClaimEnded) -> None:
-        span = self._lanes.pop((ClaimBegun, item.claim))
+    def _conclude(self, item: items.ClaimEnded, span: _Span) -> None:
         for name, found in item.violations.items():
-            about = {"why": found.why, "expected": found.allowed}
             if found.point is not None:
-                self._happen(span, f"violated {name}", found.point, about)
-        span.attributes |= {
-            "mode": item.mode or item.stated_mode,
-            "owner": item.owner,
-            "predicate": item.predicate,
-            "footprint": item.footprint,
-            "state": item.state,
-            "verdict": item.verdict,
-            "why": item.why,
-        }
-        self._leave(span, _STATUS.get(item.verdict, 0), item.why)
-
-    @put.register
-    def _(self, item: RequestEnded) -> None:
-        span = self._lanes.pop((RequestBegun, item.request))
-        span.end = max(span.end, self._wall(item.point))
-        span.attributes["finished"] = item.finished
-        self._leave(span)
+                notes = {"why": found.why, "expected": found.allowed}
+                self._happen(span, f"violated {name}", found.point, notes)
+        terms = ("mode", "owner", "predicate", "footprint", "state", "verdict", "why")
+        span["status"]["code"] = _STATUS.get(item.verdict, 0)
+        if item.verdict is ModeVerdict.VIOLATED:
+            span["status"]["message"] = utf8(item.why)
+        self._leave(_saying(span, {term: getattr(item, term) for term in terms}))
 
     # Spans.
 
+    def _begin(self, top: _Span, what: str, number: int, name: str, point: Point) -> _Span:
+        """A span below another one, from this place on."""
+        at = self._wall(point)
+        return {
+            "traceId": top["traceId"],
+            "spanId": _digest(f"{top['traceId']} {what} {number}")[:16],
+            "parentSpanId": top["spanId"],
+            "name": utf8(f"{what} {name}"),
+            "kind": _INTERNAL,
+            "startTimeUnixNano": at,
+            "endTimeUnixNano": at,
+            "attributes": [],
+            "events": [],
+            "droppedEventsCount": 0,
+            "links": [],
+            "droppedLinksCount": 0,
+            "status": {},
+        }
+
     def _wall(self, point: Point) -> int:
         """The wall time of a place, in ns since 1970."""
-        at = point.at * self._scale
         if point.file not in self._ahead:  # a rank of an engine, whose clock is that of the others
             self._ahead[point.file] = next(iter(self._ahead.values()))
-        return min(max(at + self._ahead[point.file], 0), _LATEST)
+        return min(max(point.at * self._scale + self._ahead[point.file], 0), _LATEST)
 
-    def _happen(
-        self, span: _Span, name: str | None, point: Point, about: Mapping[str, object]
-    ) -> None:
-        """Something happened: the span goes on at least to there. Without a name it is no event."""
+    def _reach(self, span: _Span, point: Point) -> int:
+        """A span goes on at least to a place; return its wall time."""
         at = self._wall(point)
-        span.end = max(span.end, at)
-        if name is not None:
-            span.happen(at, name, {**about, "line": point.line, "sequence": point.sequence})
+        span["endTimeUnixNano"] = max(span["endTimeUnixNano"], at)
+        return at
 
-    def _leave(self, span: _Span, status: int = 0, why: str = "") -> None:
-        said: dict[str, Any] = {"code": status}
-        if status == _ERROR:
-            said["message"] = utf8(why)
-        made = {
-            "traceId": span.trace,
-            "spanId": span.id,
-            "parentSpanId": span.parent,
-            "name": utf8(span.name),
-            "kind": _INTERNAL,
-            "startTimeUnixNano": str(span.begin),
-            "endTimeUnixNano": str(span.end),
-            "attributes": _attributes(span.attributes),
-            "events": sorted(span.events, key=lambda event: int(event["timeUnixNano"])),
-            "droppedEventsCount": span.more_events,
-            "links": span.links,
-            "droppedLinksCount": span.more_links,
-            "status": said,
-        }
-        self._waiting.append(made)
+    def _happen(self, span: _Span, name: str, point: Point, notes: Mapping[str, object]) -> None:
+        said = _attributes({**notes, "line": point.line, "sequence": point.sequence})
+        event = {"timeUnixNano": self._reach(span, point), "name": name, "attributes": said}
+        _add(span, "events", event)
+
+    def _leave(self, span: _Span) -> None:
+        """A span is over. Whole numbers of 64 bits are texts in JSON."""
+        span["events"].sort(key=lambda event: event["timeUnixNano"])
+        for event in span["events"]:
+            event["timeUnixNano"] = str(event["timeUnixNano"])
+        for name in ("startTimeUnixNano", "endTimeUnixNano"):
+            span[name] = str(span[name])
+        self._waiting.append(span)
         if len(self._waiting) >= _BATCH:
             self._flush()
 
     def _flush(self) -> None:
-        if not self._waiting:
-            return
         spans, self._waiting = self._waiting, []
-        scope = {"name": "resident-claims", "version": __version__}
-        of = {
-            "resource": {"attributes": _attributes({"service.name": "resident-claims"}, "")},
-            "scopeSpans": [{"scope": scope, "spans": spans}],
-        }
-        self._send(msgspec.json.encode({"resourceSpans": [of]}) + b"\n")
+        if spans:
+            scope = {"name": "resident-claims", "version": __version__}
+            service = _attributes({"service.name": "resident-claims"}, prefix="")
+            scopes = [{"scope": scope, "spans": spans}]
+            of = {"resource": {"attributes": service}, "scopeSpans": scopes}
+            self._send(msgspec.json.encode({"resourceSpans": [of]}) + b"\n")
 
 
-def _attributes(pairs: Mapping[str, object], prefix: str = "resident_claims.") -> list[Any]:
-    """Attributes; what is None is left out."""
+def _digest(text: str) -> str:
+    """32 hexadecimal digits that follow from a text."""
+    return hashlib.sha256(utf8(text).encode()).hexdigest()[:32]
+
+
+def _add(span: _Span, name: str, what: dict[str, Any]) -> None:
+    """Add an event or a link to a span, or count it where there are many."""
+    if len(span[name]) < MOST:
+        span[name].append(what)
+    else:
+        span[f"dropped{name.capitalize()}Count"] += 1
+
+
+def _saying(span: _Span, pairs: Mapping[str, object]) -> _Span:
+    """The span, with more attributes."""
+    span["attributes"] += _attributes(pairs)
+    return span
+
+
+def _attributes(pairs: Mapping[str, object], *, prefix: str = "resident_claims.") -> list[Any]:
+    """Attributes; what says nothing is left out."""
     found = []
     for name, value in pairs.items():
         if isinstance(value, bool):
             found.append({"key": prefix + name, "value": {"boolValue": value}})
         elif isinstance(value, int):
             found.append({"key": prefix + name, "value": {"intValue": str(value)}})
-        elif value is not None and value != "":
+        elif value not in (None, ""):
             found.append({"key": prefix + name, "value": {"stringValue": utf8(str(value))}})
     return found
