@@ -30,6 +30,7 @@ from monitor.timeline.items import (
     StateSlice,
     StreamBegun,
 )
+from monitor.timeline.paths import Paths
 from spec.claims.states import TERMINAL, next_state
 from spec.events.alphabet import BLOCKS_GONE, CONFLICT_ACTIONS, REPORTS, Kind
 from spec.language.verdicts import Verdict
@@ -107,6 +108,7 @@ class _ClaimLane:
         self.since: Point | None = None
         self.judged = True
         self.violated: dict[str, Point] = {}
+        self.paths = Paths()
         self.losses: list[tuple[Point, frozenset[Block | None]]] = []
 
 
@@ -377,6 +379,7 @@ class Lanes(Stream):
             self._stand(lane, claim.state, point)
         if claim.final:
             self._halt(lane, point)
+        lane.paths.note(claim, point)
         for name, found in claim.left.items():
             if found.verdict is Verdict.VIOLATED:
                 lane.violated.setdefault(name, point)
@@ -405,6 +408,7 @@ class Lanes(Stream):
     def _leave_lane(self, claim: Claim) -> None:
         """Nothing is added to the lane of a claim any more."""
         lane, point = self._lane(claim), self._at_line()
+        lane.paths.note(claim, point)
         self._halt(lane, point)
         del self._claims[claim]
         outcome, stated = outcome_of(claim), claim.stated
@@ -428,6 +432,7 @@ class Lanes(Stream):
             outcome.verdict,
             outcome.why,
             found,
+            {name: lane.paths.of(name, each.line) for name, each in found.items()},
         )
         self._put(ended)
 
