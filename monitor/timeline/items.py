@@ -36,6 +36,7 @@ __all__ = [
     "RequestEnded",
     "RequestSlice",
     "StateSlice",
+    "Step",
     "StreamBegun",
 ]
 
@@ -157,10 +158,25 @@ class Found(msgspec.Struct, frozen=True, gc=False):
     point: Point | None = None
 
 
+class Step(msgspec.Struct, frozen=True, gc=False):
+    """A rule led the observer of an obligation from a state to another, or left it there.
+
+    `source`, `rule` and `target` are places in the states and the rules of the observer.
+    `request` is the one for which the obligation is followed, None for the claim itself.
+    """
+
+    request: str | None
+    source: int
+    rule: int
+    target: int
+    point: Point
+
+
 class ClaimEnded(msgspec.Struct, frozen=True, gc=False):
     """What a claim stated, and its verdict. `point` is where both are known for good.
 
-    `footprint` counts blocks, `keys` the content keys that were stated.
+    `footprint` counts blocks, `keys` the content keys that were stated. `paths` has, for each
+    obligation, the last steps of its observer to the line that decided.
     """
 
     claim: int
@@ -178,6 +194,7 @@ class ClaimEnded(msgspec.Struct, frozen=True, gc=False):
     verdict: ModeVerdict
     why: str
     obligations: dict[str, Found]
+    paths: dict[str, list[Step]] = {}
 
     @property
     def violations(self) -> dict[str, Found]:

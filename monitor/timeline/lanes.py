@@ -14,6 +14,7 @@ from monitor.core import Stream, Streams
 from monitor.results import obligation_said
 from monitor.timeline import items
 from monitor.timeline.items import Axis, End, Linked, Phase, Point
+from monitor.timeline.paths import Paths
 from spec.claims.states import TERMINAL, ClaimState, next_state
 from spec.events.alphabet import BLOCKS_GONE, CONFLICT_ACTIONS, REPORTS, Kind
 from spec.language.verdicts import Verdict
@@ -76,8 +77,9 @@ class Written:
 class _Lane:
     """The lane of a claim or of a request: its state or phase, and since when.
 
-    `judged` is of that state. A claim has the places of violations, and losses without a report,
-    with their blocks; a request the place of a conflict that no action answered.
+    `judged` is of that state. A claim has the places of violations, the paths of its observers, and
+    losses without a report, with their blocks; a request the place of a conflict that no action
+    answered.
     """
 
     number: int
@@ -85,6 +87,7 @@ class _Lane:
     since: Point | None = None
     judged: bool = True
     violated: dict[str, Point] = field(default_factory=dict)
+    paths: Paths = field(default_factory=Paths)
     losses: list[tuple[Point, set[Any]]] = field(default_factory=list)
     conflict: Point | None = None
 
@@ -136,7 +139,9 @@ class Lanes(Stream):
             self._usable = None
         self._period = self.judge.period
         self._point = self._before = point
-        if self._written.axis is not None:
+        # A mark without a time may come first: the clock of the stream is not known yet.
+        axis, timed = self._written.axis, self._line.time_ns is not None
+        if axis is not None and (timed or self._line.events or axis is Axis.LINES):
             self._begin(point)
         return point
 
@@ -150,7 +155,7 @@ class Lanes(Stream):
         written, time_ns = self._written, self._line.time_ns
         if written.axis is None and self._line.events:
             written.axis = Axis.LINES if time_ns is None else Axis.TIME
-        last = None if self._before is None else self._before.at
+        last = self._before.at if self._begun and self._before is not None else None
         if written.axis is not Axis.TIME:
             found = number
         elif time_ns is None:
@@ -291,6 +296,7 @@ class Lanes(Stream):
             self._stand(lane, claim.state)
         if claim.final:
             self._halt(lane, point)
+        lane.paths.note(claim, point)
         for name, found in claim.left.items():
             if found.verdict is Verdict.VIOLATED:
                 lane.violated.setdefault(name, point)
@@ -340,9 +346,11 @@ class Lanes(Stream):
     def _leave_lane(self, claim: Claim) -> None:
         """Nothing is added to the lane of a claim any more."""
         lane, point, outcome = self._lane(claim), self._at_line(), outcome_of(claim)
+        lane.paths.note(claim, point)
         self._halt(lane, point)
         del self._claims[claim]
         findings = outcome.findings.items()
+        found = {name: _found(name, each, lane.violated.get(name)) for name, each in findings}
         ended = items.ClaimEnded(
             lane.number,
             point,
@@ -358,7 +366,8 @@ class Lanes(Stream):
             outcome.state,
             outcome.verdict,
             outcome.why,
-            {name: _found(name, each, lane.violated.get(name)) for name, each in findings},
+            found,
+            {name: lane.paths.of(name, each) for name, each in found.items()},
         )
         self._put(ended)
 
