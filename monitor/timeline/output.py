@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any
 
 from spec.files.writing import check_target
 from spec.language.errors import OutputError, SpecError
@@ -13,18 +13,9 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from monitor.timeline.items import Item
+    from monitor.timeline.writer import Writer
 
-__all__ = ["Output", "Writer", "opened", "utf8"]
-
-
-class Writer(Protocol):
-    """Turns items into something that is written."""
-
-    def put(self, item: Item) -> None:
-        """Write what an item is."""
-
-    def end(self) -> None:
-        """Write what is left: there are no more items."""
+__all__ = ["Output", "opened"]
 
 
 class Output:
@@ -39,7 +30,7 @@ class Output:
     def __init__(
         self,
         name: str,
-        writer: Writer,
+        writer: Writer[Any],
         file: BinaryIO | None = None,
         failed: Callable[[SpecError], None] = lambda error: None,
     ) -> None:
@@ -77,8 +68,3 @@ def opened(path: Path, reads: Iterable[str | Path | None]) -> BinaryIO:
         return path.open("wb")
     except OSError as problem:
         raise OutputError(f"cannot write {path}: {problem.strerror}", "name another") from None
-
-
-def utf8(text: str) -> str:
-    """A text that UTF-8 can encode: names of files may hold other bytes."""
-    return text.encode("utf-8", "replace").decode("utf-8")

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from importlib import import_module
 from itertools import count
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from monitor.timeline import items
-from monitor.timeline.items import LINE_NS, Axis, Linked
-from monitor.timeline.output import Output, opened, utf8
+from monitor.timeline.items import LINE_NS, Axis, ClaimBegun, Linked
+from monitor.timeline.output import Output, opened
+from monitor.timeline.writer import Writer, utf8
 from spec.installed import how_to_install
 from spec.language.errors import SpecError
 
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import BinaryIO
 
-    from monitor.timeline.items import End, Happened, Item, Link, Point, StreamBegun
+    from monitor.timeline.items import Counted, Point, RequestBegun, StreamBegun
+    from spec.stream.outcome import ModeVerdict
 
 __all__ = ["FOLLOWED", "PerfettoWriter", "open_perfetto"]
 
@@ -51,7 +52,12 @@ def _modules() -> tuple[Any, Any]:
         raise SpecError("perfetto is not installed", how_to_install("perfetto")) from None
 
 
-class PerfettoWriter:
+class _Track(NamedTuple):
+    uuid: int
+    name: str
+
+
+class PerfettoWriter(Writer[_Track]):
     """Writes each item as packets.
 
     Args:
@@ -64,109 +70,73 @@ class PerfettoWriter:
     """
 
     def __init__(self, file: BinaryIO, most: int | None = None) -> None:
+        super().__init__()
         self._proto, builder = _modules()
         self._builder = builder.StreamingTraceProtoBuilder(file)
-        self._left, self._scale = most, 1
+        self._left, self._scale, self._begun = most, 1, False
         self._ids, self._flows = count(1), count(1)
-        self._streams: dict[int, dict[str, int]] = {}  # tracks, by what they are called
-        self._claims: dict[int, tuple[int, str]] = {}  # tracks and names of lanes
-        self._requests: dict[int, tuple[int, str]] = {}
-        self._begun = False
+        self._below: dict[tuple[int, str], int] = {}  # tracks of a stream, by what they are of
 
-    def put(self, item: Item) -> None:
-        """Write an item; raises SpecError where the file is as large as it may be."""
-        match item:
-            case items.StreamBegun():
-                self._begin(item)
-            case items.ClaimBegun(claim=claim, claim_id=name, period=period):
-                name = name if period == 1 else f"{name} (run {period})"
-                self._claims[claim] = self._track(self._streams[item.stream]["claims"], name), name
-            case items.RequestBegun(request=request, request_id=name):
-                parent = self._streams[item.stream]["requests"]
-                self._requests[request] = self._track(parent, name), name
-            case items.StateSlice(judged=judged):
-                notes = {} if judged else {"judged": "no: reports alone say so, after a break"}
-                self._slice(self._claims[item.claim][0], item.state, item.begin, item.end, notes)
-            case items.RequestSlice():
-                self._slice(self._requests[item.request][0], item.phase, item.begin, item.end, {})
-            case items.Happened():
-                self._happen(item)
-            case items.Link():
-                self._link(item)
-            case items.Counted():
-                self._count(item, self._streams[item.stream])
-            case items.Broken(code=code, reason=reason, why=why):
-                track = self._streams[item.stream]["claims"]
-                self._instant(track, f"{code} {reason}", "break", item.point, {"why": why})
-            case items.ClaimEnded():
-                self._conclude(item, self._claims.pop(item.claim)[0])
-            case items.RequestEnded():
-                del self._requests[item.request]
-
-    def end(self) -> None:
-        """There are no more items."""
-
-    # Items.
-
-    def _begin(self, item: StreamBegun) -> None:
+    def begin_stream(self, item: StreamBegun) -> _Track:
+        """A process, with three groups of tracks."""
         is_timed = item.axis is Axis.TIME
         self._scale = 1 if is_timed else LINE_NS
         axis = "time_ns of the stream" if is_timed else "line numbers, not time: 1 ms is a line"
         process = {"pid": item.stream + 1, "process_name": f"{utf8(item.name)} (axis: {axis})"}
         order = self._proto.TrackDescriptor.EXPLICIT
         top = self._describe(process=process, child_ordering=order)
-        groups = enumerate(("claims", "requests", "pool"))
-        below = {name: self._track(top, name, sibling_order_rank=rank) for rank, name in groups}
-        self._streams[item.stream] = below
+        for rank, name in enumerate(("claims", "requests", "pool")):
+            self._below[item.stream, name] = self._track(top, name, sibling_order_rank=rank)
+        return _Track(self._below[item.stream, "claims"], item.name)
 
-    def _happen(self, item: Happened) -> None:
-        event, category = item.event, "report" if item.is_report else "fact"
-        said: dict[str, object] = {"reason": event.reason, "by": event.by}
-        for number, claim in enumerate(item.claims):
-            notes = said | {"request": event.request_id}
-            for what, counts in (("lost", item.lost), ("gained", item.gained)):
-                notes[f"positions {what}"] = (counts[number] if counts else 0) or None
-            self._instant(self._claims[claim][0], event.kind, category, item.point, notes)
-        if item.request is not None:
-            notes = said | {"needed": event.needed, "usable": event.usable}
-            self._instant(self._requests[item.request][0], event.kind, category, item.point, notes)
+    def begin_lane(self, item: ClaimBegun | RequestBegun, number: int, name: str) -> _Track:
+        """A track."""
+        group = "claims" if isinstance(item, ClaimBegun) else "requests"
+        name = name if item.period == 1 else f"{name} (run {item.period})"
+        return _Track(self._track(self._below[item.stream, group], name), name)
 
-    def _link(self, item: Link) -> None:
-        (source, from_name), (target, to_name) = map(self._lane, (item.source, item.target))
-        first, second = _ENDS[item.kind]
+    def slice(
+        self, lane: _Track, name: str, begin: Point, end: Point, notes: Mapping[str, object]
+    ) -> None:
+        """Two packets."""
+        first = self._event(lane.uuid, begin, name, "state", notes)
+        last = self._event(lane.uuid, end)
+        first.track_event.type = self._proto.TrackEvent.TYPE_SLICE_BEGIN
+        last.track_event.type = self._proto.TrackEvent.TYPE_SLICE_END
+        self._write(first, last)
+
+    def instant(
+        self, lane: _Track, category: str, name: str, point: Point, notes: Mapping[str, object]
+    ) -> None:
+        """One packet."""
+        self._write(self._event(lane.uuid, point, name, category, notes))
+
+    def link(self, kind: Linked, source: _Track, target: _Track, at: tuple[Point, Point]) -> None:
+        """A flow between two instants, which are written for it."""
+        first, second = _ENDS[kind]
         flow = [next(self._flows)]
-        leads = self._event(source, item.source.point, first.format(to_name), "link")
+        leads = self._event(source.uuid, at[0], first.format(target.name), "link")
         leads.track_event.flow_ids.extend(flow)
-        ends = self._event(target, item.target.point, second.format(from_name), "link")
+        ends = self._event(target.uuid, at[1], second.format(source.name), "link")
         ends.track_event.terminating_flow_ids.extend(flow)
         self._write(leads, ends)
 
-    def _lane(self, end: End) -> tuple[int, str]:
-        if end.claim is not None:
-            return self._claims[end.claim]
-        assert end.request is not None
-        return self._requests[end.request]
-
-    def _count(self, item: items.Counted, tracks: dict[str, int]) -> None:
+    def count(self, item: Counted) -> None:
+        """A counter, or an instant beside the counters."""
+        pool, key = self._below[item.stream, "pool"], (item.stream, f"blocks {item.name}")
         if item.value is None:
             text = f"{item.name}: not stated from here on"
-            self._instant(tracks["pool"], text, "pool", item.point, {})
+            self._write(self._event(pool, item.point, text, "pool"))
             return
-        if (name := f"blocks {item.name}") not in tracks:
-            tracks[name] = self._track(tracks["pool"], item.name, counter={"unit_name": "blocks"})
-        packet = self._event(tracks[name], item.point)
+        if key not in self._below:
+            self._below[key] = self._track(pool, item.name, counter={"unit_name": "blocks"})
+        packet = self._event(self._below[key], item.point)
         packet.track_event.type = self._proto.TrackEvent.TYPE_COUNTER
         packet.track_event.counter_value = min(max(item.value, -_LATEST), _LATEST)
         self._write(packet)
 
-    def _conclude(self, item: items.ClaimEnded, track: int) -> None:
-        for name, found in item.violations.items():
-            notes = {"why": found.why, "expected instead": found.allowed}
-            if found.point is not None:
-                self._instant(track, f"violated: {name}", "violation", found.point, notes)
-        terms = ("why", "mode", "owner", "predicate", "footprint", "keys", "duration", "priority")
-        said = {term: getattr(item, term) for term in terms}
-        self._instant(track, f"verdict: {item.verdict}", "verdict", item.point, said)
+    def end_claim(self, lane: _Track, point: Point, verdict: ModeVerdict, why: str) -> None:
+        """Nothing more: the verdict is an instant."""
 
     # Packets.
 
@@ -178,19 +148,6 @@ class PerfettoWriter:
         uuid = next(self._ids)
         self._write(self._proto.TracePacket(track_descriptor={"uuid": uuid, **fields}))
         return uuid
-
-    def _slice(
-        self, track: int, name: str, begin: Point, end: Point, notes: Mapping[str, object]
-    ) -> None:
-        first, last = self._event(track, begin, name, "state", notes), self._event(track, end)
-        first.track_event.type = self._proto.TrackEvent.TYPE_SLICE_BEGIN
-        last.track_event.type = self._proto.TrackEvent.TYPE_SLICE_END
-        self._write(first, last)
-
-    def _instant(
-        self, track: int, name: str, category: str, point: Point, notes: Mapping[str, object]
-    ) -> None:
-        self._write(self._event(track, point, name, category, notes))
 
     def _event(
         self,
@@ -231,7 +188,7 @@ class PerfettoWriter:
 
     def _cap(self, at: int) -> None:
         """Say that nothing follows; raises SpecError."""
-        track = next((each["claims"] for each in self._streams.values()), 0)
+        track = next((lane.uuid for lane in self.streams.values()), 0)
         event = {"type": self._proto.TrackEvent.TYPE_INSTANT, "track_uuid": track, "name": _FULL}
         self._write(self._proto.TracePacket(timestamp=at, track_event=event))
         raise SpecError(_FULL, "later events are left out")

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import msgspec
 
-from monitor.timeline import items
-from monitor.timeline.items import LINE_NS, Axis, Linked
-from monitor.timeline.output import utf8
+from monitor.timeline.items import LINE_NS, Axis, ClaimBegun
+from monitor.timeline.writer import FACT, Writer, utf8
 from spec import __version__
 from spec.language.errors import SpecError
 from spec.stream.outcome import ModeVerdict
@@ -24,12 +23,14 @@ from spec.stream.outcome import ModeVerdict
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from monitor.timeline.items import Happened, Item, Link, Point, StreamBegun
+    from monitor.timeline.items import Linked, Point, RequestBegun, StreamBegun
 
 __all__ = ["MOST", "SpansWriter"]
 
 MOST: Final = 128
-"""Most events of a span, and most links: more are counted, as OpenTelemetry does by default."""
+"""Most events of a span, without violations, and most links. More are counted, as OpenTelemetry
+does by default.
+"""
 
 _Span: TypeAlias = dict[str, Any]
 
@@ -41,7 +42,7 @@ _OK, _ERROR = 1, 2
 _STATUS: Final = {ModeVerdict.KEPT: _OK, ModeVerdict.VIOLATED: _ERROR}
 
 
-class SpansWriter:
+class SpansWriter(Writer[_Span]):
     """Sends each span when it is over, in requests of some.
 
     Args:
@@ -51,55 +52,14 @@ class SpansWriter:
     """
 
     def __init__(self, send: Callable[[bytes], object], start: int | None = None) -> None:
+        super().__init__()
         self._send, self._start, self._scale = send, start, 1
         self._ahead: dict[str, int] = {}  # of the clock of a file, the wall clock, in ns
-        self._streams: dict[int, _Span] = {}
-        self._claims: dict[int, _Span] = {}
-        self._requests: dict[int, _Span] = {}
+        self._latest: dict[str, int] = {}  # the wall time of the last line of each trace
         self._waiting: list[_Span] = []
 
-    def put(self, item: Item) -> None:
-        """Take an item; raises SpecError where its wall time is not known."""
-        match item:
-            case items.StreamBegun():
-                self._begin_stream(item)
-            case items.ClaimBegun(claim=claim, claim_id=name):
-                said = {"claim_id": name, "period": item.period}
-                span = self._begin(self._streams[item.stream], "claim", claim, name, item.point)
-                self._claims[claim] = _saying(span, said)
-            case items.RequestBegun(request=request, request_id=name):
-                said = {"request_id": name, "period": item.period}
-                span = self._begin(self._streams[item.stream], "request", request, name, item.point)
-                self._requests[request] = _saying(span, said)
-            case items.StateSlice(state=state, judged=judged):
-                span = self._claims[item.claim]
-                self._happen(span, f"state {state}", item.begin, {"judged": judged})
-                self._reach(span, item.end)
-            case items.RequestSlice():
-                self._happen(self._requests[item.request], item.phase, item.begin, {})
-            case items.Happened():
-                self._note(item)
-            case items.Link():
-                self._link(item)
-            case items.Broken(code=code, reason=reason, why=why):
-                span = self._streams[item.stream]
-                self._happen(span, f"{code} {reason}", item.point, {"why": why})
-            case items.ClaimEnded():
-                self._conclude(item, self._claims.pop(item.claim))
-            case items.RequestEnded(finished=finished):
-                span = self._requests.pop(item.request)
-                self._reach(span, item.point)
-                self._leave(_saying(span, {"finished": finished}))
-
-    def end(self) -> None:
-        """There are no more items."""
-        for span in self._streams.values():
-            self._leave(span)
-        self._flush()
-
-    # Items.
-
-    def _begin_stream(self, item: StreamBegun) -> None:
+    def begin_stream(self, item: StreamBegun) -> _Span:
+        """A span without a parent; raises SpecError where its wall time is not known."""
         is_timed, file = item.axis is Axis.TIME, item.point.file
         self._scale = 1 if is_timed else LINE_NS
         first = item.point.at * self._scale
@@ -111,65 +71,83 @@ class SpansWriter:
             what = "time_ns counts from no date" if is_timed else "events have no time_ns"
             raise SpecError(what, "give --start, the time of the first event")
         trace = _digest(f"{file}\n{item.name}\n{item.stream}")
-        top = {"traceId": trace, "spanId": ""}
-        span = self._begin(top, "stream", item.stream, item.name, item.point)
         axis = "time_ns" if is_timed else "line numbers, not time: 1 ms is a line"
         about = {"stream": item.name, "file": file, "axis": axis}
-        self._streams[item.stream] = _saying(span, about)
+        return self._begin({"traceId": trace, "spanId": ""}, "stream", item.name, item.point, about)
 
-    def _note(self, item: Happened) -> None:
-        event = item.event
-        said = {"reason": event.reason, "by": event.by, "request_id": event.request_id}
-        self._reach(self._streams[item.stream], item.point)
-        for number, claim in enumerate(item.claims):
-            lost = item.lost[number] if item.lost else 0
-            if item.is_report or lost:  # facts are many
-                notes = {**said, "lost": lost or None}
-                self._happen(self._claims[claim], event.kind, item.point, notes)
-        if item.request is not None:
-            counts = {"needed": event.needed, "usable": event.usable, "reason": event.reason}
-            self._happen(self._requests[item.request], event.kind, item.point, counts)
+    def begin_lane(self, item: ClaimBegun | RequestBegun, number: int, name: str) -> _Span:
+        """A span below that of the stream."""
+        what = "claim" if isinstance(item, ClaimBegun) else "request"
+        about = {f"{what}_id": name, "period": item.period, "lane": number}
+        return self._begin(self.streams[item.stream], what, name, item.point, about)
 
-    def _link(self, item: Link) -> None:
-        source, target = item.source.request, item.target.claim
-        if item.kind is Linked.NAMES and source is not None and target is not None:
-            one, other = self._requests[source], self._claims[target]
-            for span, to in ((one, other), (other, one)):
-                link = {"traceId": to["traceId"], "spanId": to["spanId"]}
-                if link not in span["links"]:
-                    _add(span, "links", link)
-
-    def _conclude(self, item: items.ClaimEnded, span: _Span) -> None:
-        for name, found in item.violations.items():
-            if found.point is not None:
-                notes = {"why": found.why, "expected": found.allowed}
-                self._happen(span, f"violated {name}", found.point, notes)
-        terms = ("mode", "owner", "predicate", "footprint", "state", "verdict", "why")
-        span["status"]["code"] = _STATUS.get(item.verdict, 0)
-        if item.verdict is ModeVerdict.VIOLATED:
-            span["status"]["message"] = utf8(item.why)
-        self._leave(_saying(span, {term: getattr(item, term) for term in terms}))
-
-    # Spans.
-
-    def _begin(self, top: _Span, what: str, number: int, name: str, point: Point) -> _Span:
-        """A span below another one, from this place on."""
+    def _begin(
+        self, top: _Span, what: str, name: str, point: Point, about: Mapping[str, object]
+    ) -> _Span:
         at = self._wall(point)
         return {
             "traceId": top["traceId"],
-            "spanId": _digest(f"{top['traceId']} {what} {number}")[:16],
+            "spanId": _digest(f"{top['traceId']} {what} {about.get('lane')}")[:16],
             "parentSpanId": top["spanId"],
             "name": utf8(f"{what} {name}"),
             "kind": _INTERNAL,
             "startTimeUnixNano": at,
             "endTimeUnixNano": at,
-            "attributes": [],
+            "attributes": _attributes(about),
             "events": [],
             "droppedEventsCount": 0,
             "links": [],
             "droppedLinksCount": 0,
             "status": {},
         }
+
+    def slice(
+        self, lane: _Span, name: str, begin: Point, end: Point, notes: Mapping[str, object]
+    ) -> None:
+        """An event where it begins."""
+        self.instant(lane, "state", f"state {name}", begin, notes)
+        self._reach(lane, end)
+
+    def instant(
+        self, lane: _Span, category: str, name: str, point: Point, notes: Mapping[str, object]
+    ) -> None:
+        """An event, or attributes where it is the verdict. Facts by which a claim lost nothing are
+        left out: they are many.
+        """
+        at = self._reach(lane, point)
+        if category == "verdict":
+            lane["attributes"] += _attributes(notes)
+        elif category != FACT or notes.get("positions lost", True):
+            said = _attributes({**notes, "line": point.line, "sequence": point.sequence})
+            event = {"timeUnixNano": at, "name": name, "attributes": said}
+            _add(lane, "events", event, always=category == "violation")
+
+    def link(self, kind: Linked, source: _Span, target: _Span, at: tuple[Point, Point]) -> None:
+        """Links of both spans to each other, where there are two."""
+        for span, to in ((source, target), (target, source)):
+            link = {"traceId": to["traceId"], "spanId": to["spanId"]}
+            if span is not to and link not in span["links"]:
+                _add(span, "links", link)
+
+    def end_claim(self, lane: _Span, point: Point, verdict: ModeVerdict, why: str) -> None:
+        """The status of its span is the verdict; it ends with what happened last."""
+        lane["attributes"] += _attributes({"verdict": verdict})
+        lane["status"]["code"] = _STATUS.get(verdict, 0)
+        if verdict is ModeVerdict.VIOLATED:
+            lane["status"]["message"] = utf8(why)
+        self._leave(lane)
+
+    def end_request(self, lane: _Span, point: Point) -> None:
+        """Its span is over."""
+        self._reach(lane, point)
+        self._leave(lane)
+
+    def end(self) -> None:
+        """The spans of streams are over."""
+        for span in self.streams.values():
+            span["endTimeUnixNano"] = self._latest.get(span["traceId"], span["startTimeUnixNano"])
+            self._leave(span)
+        self._flush()
 
     def _wall(self, point: Point) -> int:
         """The wall time of a place, in ns since 1970."""
@@ -178,15 +156,11 @@ class SpansWriter:
         return min(max(point.at * self._scale + self._ahead[point.file], 0), _LATEST)
 
     def _reach(self, span: _Span, point: Point) -> int:
-        """A span goes on at least to a place; return its wall time."""
-        at = self._wall(point)
+        """A span goes on at least to a place, and its stream with it; return the wall time."""
+        at, trace = self._wall(point), span["traceId"]
+        self._latest[trace] = max(self._latest.get(trace, 0), at)
         span["endTimeUnixNano"] = max(span["endTimeUnixNano"], at)
         return at
-
-    def _happen(self, span: _Span, name: str, point: Point, notes: Mapping[str, object]) -> None:
-        said = _attributes({**notes, "line": point.line, "sequence": point.sequence})
-        event = {"timeUnixNano": self._reach(span, point), "name": name, "attributes": said}
-        _add(span, "events", event)
 
     def _leave(self, span: _Span) -> None:
         """A span is over. Whole numbers of 64 bits are texts in JSON."""
@@ -214,18 +188,12 @@ def _digest(text: str) -> str:
     return hashlib.sha256(utf8(text).encode()).hexdigest()[:32]
 
 
-def _add(span: _Span, name: str, what: dict[str, Any]) -> None:
+def _add(span: _Span, name: str, what: dict[str, Any], *, always: bool = False) -> None:
     """Add an event or a link to a span, or count it where there are many."""
-    if len(span[name]) < MOST:
+    if always or len(span[name]) < MOST:
         span[name].append(what)
     else:
         span[f"dropped{name.capitalize()}Count"] += 1
-
-
-def _saying(span: _Span, pairs: Mapping[str, object]) -> _Span:
-    """The span, with more attributes."""
-    span["attributes"] += _attributes(pairs)
-    return span
 
 
 def _attributes(pairs: Mapping[str, object], *, prefix: str = "resident_claims.") -> list[Any]:

@@ -63,6 +63,9 @@ def test_shape(path: Path) -> None:
         assert times == sorted(times)
         assert all(begin <= at <= end for at in times)
         assert len(times) <= MOST
+    tops = [span for span in found if not span["parentSpanId"]]
+    ends = {span["traceId"]: int(span["endTimeUnixNano"]) for span in tops}
+    assert all(int(span["endTimeUnixNano"]) <= ends[span["traceId"]] for span in found)
 
 
 def test_messages() -> None:
@@ -107,9 +110,25 @@ def test_violated_claim() -> None:
     assert claim["status"]["message"].startswith("not kept: victim_exclusion_before_violation")
     assert attributes(claim)["owner"] == "tenant-a"
     events = {event["name"]: event for event in claim["events"]}
-    violated = events["violated victim_exclusion_before_violation"]
+    violated = events["violated: victim_exclusion_before_violation"]
     assert violated["timeUnixNano"] == str(START + 1_500_000)
     assert attributes(violated)["line"] == "7"
+
+
+def test_many_events(tmp_path: Path) -> None:
+    """Of very many events some are counted alone, and no violation is among these."""
+    lines = [
+        json.loads(line) for line in Path(sample("hard_protected_victim")).read_text().splitlines()
+    ]
+    lines[5:5] = [lines[4]] * 200
+    file = tmp_path / "many.jsonl"
+    file.write_text(
+        "".join(json.dumps(line | {"sequence": n}) + "\n" for n, line in enumerate(lines))
+    )
+    (claim,) = [s for s in spans(file) if s["name"].startswith("claim ")]
+    assert claim["droppedEventsCount"] > 70
+    names = [event["name"] for event in claim["events"]]
+    assert "violated: victim_exclusion_before_violation" in names
 
 
 def test_wall_time() -> None:
