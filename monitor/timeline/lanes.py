@@ -1,8 +1,7 @@
 """Follows streams as they are judged, and puts what becomes of them into a timeline.
 
-What a claim, a request and the pool are is what the judge knows; nothing is concluded here. After a
-break the judge concludes nothing either: then states are those that reports alone lead to, and
-counts are not stated.
+The judge alone says what a claim, a request and the pool are. After a break it has no conclusions:
+then states are those that reports alone lead to, and counts are not stated.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ _ARRIVED: Final = Kind.REQUEST_ARRIVED
 _FINISHED: Final = Kind.REQUEST_FINISHED
 _LOADS: Final = frozenset({Kind.LOAD_FINISHED, Kind.LOAD_FAILED})
 _TELLS: Final = frozenset({Kind.CLAIM_HARMED, Kind.CLAIM_BLOCK_LOST, Kind.CLAIM_UNMATERIALIZED})
-"""The reports that tell of a loss."""
+"""The reports that state a loss."""
 
 _LOSSES: Final = 64
 """Losses of a claim that are remembered until one of them is reported."""
@@ -181,14 +180,14 @@ class Lanes(Stream):
             self._breaks = len(self.judge.breaks)
 
     def _close(self, point: Point) -> None:
-        """Nothing goes on beyond this place: the stream ends, or a period of it."""
+        """End all slices and requests: the stream ends, or a period of it."""
         for lane in self._claims.values():
             self._halt(lane, point)
         for name in [*self._requests]:
             self._end_request(name, point, finished=False)
 
     def end(self) -> None:
-        """The stream is over, and its judge has finished; the second time, nothing is put."""
+        """The stream is over, and its judge has finished; the second call does no more."""
         if self._before is None or self._ended:
             return
         self._ended = True
@@ -212,7 +211,7 @@ class Lanes(Stream):
         self._count(at)
 
     def _overhear(self, event: Event) -> None:
-        """An event after a break, of which the judge concludes nothing."""
+        """Put an event after a break, which the judge leaves out."""
         claim = self.judge.claims.get(event.claim_id or "")
         if claim is not None and event.kind in REPORTS:
             lane = self._lane(claim)
@@ -302,17 +301,17 @@ class Lanes(Stream):
                 lane.violated.setdefault(name, point)
 
     def _follow_losses(self, claim: Claim, at: Moment) -> None:
-        """Note what a claim lost; link the losses of which a report tells, of some blocks or all,
-        to the report.
+        """Note what a claim lost; link a report to the losses that it states: of some blocks, or
+        all.
         """
         lane, point, touch = self._lane(claim), self._at_line(), at.touched.get(claim)
         if at.kind in BLOCKS_GONE and touch is not None and touch.lost and claim.live:
             lane.losses.append((point, {*touch.blocks}))
             del lane.losses[:-_LOSSES]
         elif at.kind in _TELLS:
-            told, rest = {*at.event.block_ids}, []
+            named, rest = {*at.event.block_ids}, []
             for loss, blocks in lane.losses:
-                if told and blocks and None not in blocks and not told & blocks:
+                if named and blocks and None not in blocks and not named & blocks:
                     rest.append((loss, blocks))
                 else:
                     ends = End(loss, claim=lane.number), End(point, claim=lane.number)
@@ -344,7 +343,7 @@ class Lanes(Stream):
         super()._move_past()
 
     def _leave_lane(self, claim: Claim) -> None:
-        """Nothing is added to the lane of a claim any more."""
+        """End the lane of a claim."""
         lane, point, outcome = self._lane(claim), self._at_line(), outcome_of(claim)
         lane.paths.note(claim, point)
         self._halt(lane, point)
@@ -407,13 +406,13 @@ class Lanes(Stream):
             taken = None if claimed is None or active is None else claimed + active
             now["free"] = None if taken is None else usable - taken
         for name in {**self._counts, **now}:
-            value = now.get(name, 0)  # a tier that has nothing any more
+            value = now.get(name, 0)  # a tier that is empty now
             stated = name in self._counts or value or name in _ARRIVALS
             if stated and self._counts.get(name, "") != value:
                 self._set(name, value, self._at_line())
 
     def _uncount(self, point: Point) -> None:
-        """Nothing is known of the pool from here on."""
+        """State no count of the pool from here on."""
         for name, value in self._counts.items():
             if value is not None:
                 self._set(name, None, point)

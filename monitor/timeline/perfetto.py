@@ -136,7 +136,7 @@ class PerfettoWriter(Writer[_Track]):
         self._write(packet)
 
     def end_claim(self, lane: _Track, point: Point, verdict: ModeVerdict, why: str) -> None:
-        """Nothing more: the verdict is an instant."""
+        """No packet: the verdict is an instant."""
 
     # Packets.
 
@@ -157,7 +157,7 @@ class PerfettoWriter(Writer[_Track]):
         category: str = "",
         notes: Mapping[str, object] | None = None,
     ) -> Any:
-        """A packet with an instant; `notes` that say nothing are left out."""
+        """A packet with an instant; empty `notes` are left out."""
         at = min(point.at * self._scale, _LATEST)
         packet = self._proto.TracePacket(timestamp=at)
         event = packet.track_event
@@ -187,7 +187,7 @@ class PerfettoWriter(Writer[_Track]):
             self._builder.write_packet(packet)
 
     def _cap(self, at: int) -> None:
-        """Say that nothing follows; raises SpecError."""
+        """Write the last packet; raises SpecError."""
         track = next((lane.uuid for lane in self.streams.values()), 0)
         event = {"type": self._proto.TrackEvent.TYPE_INSTANT, "track_uuid": track, "name": _FULL}
         self._write(self._proto.TracePacket(timestamp=at, track_event=event))

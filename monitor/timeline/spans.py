@@ -111,8 +111,8 @@ class SpansWriter(Writer[_Span]):
     def instant(
         self, lane: _Span, category: str, name: str, point: Point, notes: Mapping[str, object]
     ) -> None:
-        """An event, or attributes where it is the verdict. Facts by which a claim lost nothing are
-        left out: they are many.
+        """An event, or attributes where it is the verdict. Facts by which a claim lost no block
+        are left out: they are many.
         """
         at = self._reach(lane, point)
         if category == "verdict":
@@ -197,7 +197,7 @@ def _add(span: _Span, name: str, what: dict[str, Any], *, always: bool = False) 
 
 
 def _attributes(pairs: Mapping[str, object], *, prefix: str = "resident_claims.") -> list[Any]:
-    """Attributes; what says nothing is left out."""
+    """Attributes; empty values are left out."""
     found = []
     for name, value in pairs.items():
         if isinstance(value, bool):

@@ -27,7 +27,7 @@ _TERMS: Final = ("mode", "owner", "predicate", "duration", "priority", "footprin
 class Writer(ABC, Generic[Lane]):
     """Writes items. A subclass writes streams, lanes, slices, instants and links.
 
-    Notes that are None or empty say nothing.
+    Empty notes, and those that are None, are left out.
     """
 
     def __init__(self) -> None:
