@@ -36,7 +36,9 @@ __all__ = ["Lanes", "Recorder", "Written"]
 _ARRIVED: Final = Kind.REQUEST_ARRIVED
 _FINISHED: Final = Kind.REQUEST_FINISHED
 _LOADS: Final = frozenset({Kind.LOAD_FINISHED, Kind.LOAD_FAILED})
-_TELLS: Final = frozenset({Kind.CLAIM_HARMED, Kind.CLAIM_BLOCK_LOST, Kind.CLAIM_UNMATERIALIZED})
+_LOSS_REPORTS: Final = frozenset(
+    {Kind.CLAIM_HARMED, Kind.CLAIM_BLOCK_LOST, Kind.CLAIM_UNMATERIALIZED}
+)
 """The reports that state a loss."""
 
 _LOSSES: Final = 64
@@ -308,7 +310,7 @@ class Lanes(Stream):
         if at.kind in BLOCKS_GONE and touch is not None and touch.lost and claim.live:
             lane.losses.append((point, {*touch.blocks}))
             del lane.losses[:-_LOSSES]
-        elif at.kind in _TELLS:
+        elif at.kind in _LOSS_REPORTS:
             named, rest = {*at.event.block_ids}, []
             for loss, blocks in lane.losses:
                 if named and blocks and None not in blocks and not named & blocks:
