@@ -320,6 +320,8 @@ def test_run_with_another_clock_goes_on(tmp_path: Path) -> None:
     assert [each.period for each in of(items, ClaimBegun)] == [1, 2]
     end = first[-1]["time_ns"]
     assert [e.point.at for e in of(items, ClaimBegun)] == [first[0]["time_ns"], end]
+    again = [e.point.at for e in of(items, Happened) if e.point.line > len(first)]
+    assert again == [end + n for n in range(len(first))]
     check_shape(items)
 
 
