@@ -36,6 +36,7 @@ from monitor.report.options import USUAL_WAIT
 from monitor.report.report_text import order_text
 from monitor.results import USUAL
 from spec.cli.common import Code, print_text
+from spec.files.writing import check_apart
 from spec.language.errors import SpecError
 from spec.language.prose import counted, printable
 from spec.stream.codes import Code as Reasons
@@ -284,6 +285,7 @@ def _timeline(asked: Asked) -> tuple[Output, Written] | tuple[None, None]:
     if asked.checkpoint is not None:
         cause = "--perfetto with --checkpoint: a timeline does not go on after a restart"
         raise SpecError(cause, "leave one of them out")
+    check_apart(perfetto=asked.perfetto, verdicts=asked.verdicts)
     from monitor.timeline import Written
     from monitor.timeline.perfetto import FOLLOWED, open_perfetto
 

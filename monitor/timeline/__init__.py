@@ -6,7 +6,7 @@ one pass; `EventMonitor(timeline=Written(put))` does the same for lines that com
 * Axis: `time_ns`, if the first event states it, and the numbers of lines otherwise (`StreamBegun`).
   A stream whose time goes back is broken; its lines stay where the last one was.
 * A claim: `ClaimBegun`, a `StateSlice` for each state of the lifecycle of the specification, and
-  `ClaimEnded` with its terms, its verdict and the places of its violations.
+  `ClaimEnded` with its terms, its verdict, and the paths of its observers.
 * A request: `RequestBegun`, a `RequestSlice` for each phase, `RequestEnded`.
 * Facts and reports about them: `Happened`, with the event itself.
 * The pool: `Counted`, as far as the judge knows it. A break ends that: the value is None.
@@ -15,47 +15,6 @@ one pass; `EventMonitor(timeline=Written(put))` does the same for lines that com
 The judge in Python makes it, whatever core checks files.
 """
 
-from monitor.timeline.items import (
-    Axis,
-    Broken,
-    ClaimBegun,
-    ClaimEnded,
-    Counted,
-    End,
-    Found,
-    Happened,
-    Item,
-    Link,
-    Linked,
-    Phase,
-    Point,
-    RequestBegun,
-    RequestEnded,
-    RequestSlice,
-    StateSlice,
-    StreamBegun,
-)
 from monitor.timeline.lanes import Recorder, Written
 
-__all__ = [
-    "Axis",
-    "Broken",
-    "ClaimBegun",
-    "ClaimEnded",
-    "Counted",
-    "End",
-    "Found",
-    "Happened",
-    "Item",
-    "Link",
-    "Linked",
-    "Phase",
-    "Point",
-    "Recorder",
-    "RequestBegun",
-    "RequestEnded",
-    "RequestSlice",
-    "StateSlice",
-    "StreamBegun",
-    "Written",
-]
+__all__ = ["Recorder", "Written"]

@@ -25,6 +25,7 @@ from monitor.watch.command import watch_events
 from monitor.watch.registry import load_registry
 from spec.cli.arguments import file_name
 from spec.cli.common import Format, FormatOption
+from spec.files.writing import check_target
 
 __all__ = ["register"]
 
@@ -98,6 +99,7 @@ def watch_claims(
 
     Exit 0: each change of every claim was observed. 2: bad input. 3: inconclusive.
     """
+    check_target(perfetto, reads=[registry])
     asked = Asked(
         sources=sources,
         replays=replay or (),

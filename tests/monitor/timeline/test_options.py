@@ -182,6 +182,19 @@ class TestLive:
         assert 2 == main(["follow", VICTIM, "--until-eof", *options])
         assert "--perfetto with --checkpoint" in capsys.readouterr().err
 
+    def test_perfetto_over_another_file(self, tmp_path: Path, capsys: Capture) -> None:
+        """Neither the registry of `watch` nor the verdicts of `follow` are written over."""
+        registry = tmp_path / "registry.yaml"
+        registry.write_bytes((WATCH / "registry.yaml").read_bytes())
+        args = ["watch", str(registry), str(WATCH / "capture.jsonl"), "--until-eof"]
+        assert 2 == main([*args, "--perfetto", str(registry)])
+        assert registry.read_bytes() == (WATCH / "registry.yaml").read_bytes()
+        both = ["--perfetto", str(tmp_path / "x"), "--verdicts", str(tmp_path / "x")]
+        assert 2 == main(["follow", VICTIM, "--until-eof", *both])
+        err = capsys.readouterr().err
+        assert "it is also an input" in err
+        assert "--perfetto and --verdicts both write" in err
+
     def test_watch_perfetto(self, tmp_path: Path) -> None:
         """`watch` writes the lanes of its registry."""
         file = tmp_path / "run.pftrace"

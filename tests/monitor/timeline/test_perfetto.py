@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from monitor.samples import sample
-from monitor.timeline import Item
+from monitor.timeline.items import Item
 from monitor.timeline.output import Output
 from monitor.timeline.perfetto import PerfettoWriter
 from spec.language.errors import SpecError

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from monitor.check.files import check
 from monitor.samples import sample
-from monitor.timeline import (
+from monitor.timeline.items import (
     Axis,
     Broken,
     ClaimBegun,
