@@ -135,7 +135,7 @@ class PerfettoWriter(Writer[_Track]):
         packet.track_event.counter_value = min(max(item.value, -_LATEST), _LATEST)
         self._write(packet)
 
-    def end_claim(self, lane: _Track, point: Point, verdict: ModeVerdict, why: str) -> None:
+    def end_claim(self, lane: _Track, verdict: ModeVerdict, why: str) -> None:
         """No packet: the verdict is an instant."""
 
     # Packets.

@@ -4,7 +4,7 @@ A stream is a span and a trace; below it is a span for each claim and each reque
 in their events; a request that names claims and their spans have links to each other. Ids follow
 from the stream and the lanes, so a second export of the same lines has the same.
 
-Source of the format: OTLP 1.5, JSON encoding of the protobuf messages.
+Source of the format: the messages of opentelemetry-proto, in the JSON encoding of OTLP.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ class SpansWriter(Writer[_Span]):
             if span is not to and link not in span["links"]:
                 _add(span, "links", link)
 
-    def end_claim(self, lane: _Span, point: Point, verdict: ModeVerdict, why: str) -> None:
+    def end_claim(self, lane: _Span, verdict: ModeVerdict, why: str) -> None:
         """The status of its span is the verdict; it ends with what happened last."""
         lane["attributes"] += _attributes({"verdict": verdict})
         lane["status"]["code"] = _STATUS.get(verdict, 0)

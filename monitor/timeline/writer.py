@@ -34,6 +34,7 @@ class Writer(ABC, Generic[Lane]):
         self.streams: dict[int, Lane] = {}
         self._claims: dict[int, Lane] = {}
         self._requests: dict[int, Lane] = {}
+        self._last: dict[int, Point] = {}  # where the last state of a claim ends
 
     @abstractmethod
     def begin_stream(self, item: items.StreamBegun) -> Lane:
@@ -60,7 +61,7 @@ class Writer(ABC, Generic[Lane]):
         """Something that leads from one lane to another, at these two places."""
 
     @abstractmethod
-    def end_claim(self, lane: Lane, point: Point, verdict: ModeVerdict, why: str) -> None:
+    def end_claim(self, lane: Lane, verdict: ModeVerdict, why: str) -> None:
         """The verdict on a claim."""
 
     def end_request(self, lane: Lane, point: Point) -> None:
@@ -84,6 +85,7 @@ class Writer(ABC, Generic[Lane]):
             case items.StateSlice(judged=judged):
                 notes = {} if judged else {"judged": "no: reports alone say so, after a break"}
                 self.slice(self._claims[item.claim], item.state, item.begin, item.end, notes)
+                self._last[item.claim] = item.end
             case items.RequestSlice():
                 self.slice(self._requests[item.request], item.phase, item.begin, item.end, {})
             case items.Happened():
@@ -126,8 +128,9 @@ class Writer(ABC, Generic[Lane]):
                 self.instant(lane, "violation", f"violated: {name}", found.point, notes)
         terms = {term: getattr(item, term) for term in _TERMS}
         notes = {**terms, "why": item.why}
-        self.instant(lane, "verdict", f"verdict: {item.verdict}", item.point, notes)
-        self.end_claim(lane, item.point, item.verdict, item.why)
+        point = self._last.pop(item.claim, item.point)
+        self.instant(lane, "verdict", f"verdict: {item.verdict}", point, notes)
+        self.end_claim(lane, item.verdict, item.why)
 
 
 def utf8(text: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
@@ -165,6 +166,26 @@ def test_counts_that_are_not_stated_any_more(tmp_path: Path) -> None:
     assert said == {"claimed: not stated from here on", "tier gpu: not stated from here on"}
     broken = [e.name for _, e in trace.on("sample:victim", "claims")]
     assert broken == ["RC101 lines-missing"]
+
+
+def test_verdict_is_where_the_claim_ends(tmp_path: Path) -> None:
+    """The verdict on a claim that ended is at the end of its states, though lines follow."""
+    claim = {"claim_id": "a", "cache_identity": "m", "object_id": "o"}
+    terms = {"predicate": "leading_prefix_at_least(1)", "mode": "hard_protected"}
+    lines: list[dict[str, object]] = [
+        {"kind": "claim_registered", **claim, **terms, "owner_scope": "t"},
+        {"kind": "claim_committed", **claim, "footprint": 1},
+        {"kind": "claim_accepted", **claim, "footprint": 1},
+        {"kind": "claim_retired", **claim, "by": "t"},
+        {"kind": "claim_released", **claim, "by": "t"},
+        {"kind": "request_arrived", "request_id": "r", "needed": 1, "usable": 9},
+        {"kind": "request_finished", "request_id": "r"},
+    ]
+    file = tmp_path / "trace.jsonl"
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    trace = read(file)
+    ends = [(at, e.name) for at, e in trace.on(str(file), "claims", "a") if "verdict" in e.name]
+    assert ends == [(5_000_000, "verdict: kept")]
 
 
 def test_cap() -> None:
