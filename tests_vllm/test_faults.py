@@ -239,7 +239,7 @@ class Load:
             scheduler.finish_requests([each.request_id], RequestStatus.FINISHED_ABORTED)
         self.engine.pool.evict_blocks(set(range(1, 3)))
         scheduler.reset_prefix_cache()
-        self.ask(("resident", 6), ("high", 5), ("away", 4))
+        self.ask(("resident", 6), ("resident", 7), ("high", 5), ("away", 4))
         self.ask(("away", 4))  # its first load fails
         scheduler.reset_prefix_cache(reset_connector=True)
         self.stop_and_start()
