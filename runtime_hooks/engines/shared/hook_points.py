@@ -296,4 +296,4 @@ LOADS: Final = (
     ),
     Reads("vllm.v1.outputs:KVConnectorOutput", ("finished_sending", "kv_connector_stats")),
 )
-"""The points of `LoadHooks` that matter only with the connectors that one version was tried with."""
+"""The points of `LoadHooks` that a version needs only with connectors other than offloading."""
