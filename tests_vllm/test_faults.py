@@ -280,7 +280,7 @@ class Stage:
         # go by, so that claims would be restated, if that was allowed after a fault.
         Clock(engine).STEP_NS = 20_000_000
         rmtree(trace.with_name("saved"), ignore_errors=True)
-        FailingConnector.fails[:] = [0.5]
+        FailingConnector.fails[:] = [0.5] * 9
         load = Load(engine)
         load.begin()
         with watching(called):
