@@ -242,6 +242,22 @@ def test_overwritten(failing: Failing, policy: str) -> None:
     assert KEPT is engine.judge(Mode.HARD_PROTECTED).verdict
 
 
+def test_computes_again(failing: Failing) -> None:
+    """A running request that is to compute all its blocks again looks nothing up, so it misses no
+    block that another request has computed meanwhile."""
+    engine = failing("recompute")
+    engine.serve(("resident", 6))
+    reset(engine)
+    engine.serve(("resident", 3, claim(blocks=2)))
+    FailingConnector.fails.append(0.0)
+    answers = engine.serve(("resident", 1), ("resident", 6))
+    assert ["length"] * 2 == [answer.finish_reason for answer in answers]
+
+    engine.close()
+    assert [2] == [event.held for event in engine.kinds("prefix_lookup")][1:]
+    assert KEPT is engine.judge(Mode.HARD_PROTECTED).verdict
+
+
 def test_offloadable(make: Make, tmp_path: Path) -> None:
     """It is no offload tier for claims."""
     engine = make(engine=saving(tmp_path / "saved"))
