@@ -369,7 +369,7 @@ class Controller:
     def save(self) -> None:
         """The engine stops in order: write the claims that outlive it."""
         self.tick()
-        content = self._admission.resuming.content()
+        content = self._admission.resuming.content(self._admission.unanswered)
         if content is None:
             return
         try:

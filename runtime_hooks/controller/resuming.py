@@ -30,7 +30,7 @@ from spec.claims.durations import TimeUnit
 from spec.language.errors import ClaimError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Container, Mapping
 
     from runtime_hooks.claims.arrivals import Arrival
     from runtime_hooks.claims.entry import Entry
@@ -191,11 +191,20 @@ class Resuming:
 
     # It stops, and the next one starts.
 
-    def content(self) -> Outliving | None:
-        """What outlives this engine now; None where no claim does."""
-        if self._engine is None or not self._kept:
+    def content(self, unanswered: Container[Entry]) -> Outliving | None:
+        """What outlives this engine now; None where no claim does.
+
+        Args:
+            unanswered: the claims that end if their requests do, as these do with the engine.
+        """
+        live = self._registry.live
+        claims = [
+            self._stored(claim_id, kept)
+            for claim_id, kept in self._kept.items()
+            if claim_id not in live or live[claim_id] not in unanswered
+        ]
+        if self._engine is None or not claims:
             return None
-        claims = [self._stored(claim_id, kept) for claim_id, kept in self._kept.items()]
         return Outliving(SCHEMA, time.time(), dict(self._engine.cache), claims)
 
     def _stored(self, claim_id: str, kept: _Kept) -> Stored:

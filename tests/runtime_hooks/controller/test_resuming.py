@@ -236,6 +236,41 @@ class TestStops:
         assert written == path.read_bytes()
         assert {"claim:a (resumed 1)": "waiting"} == states(resumed(start()))
 
+    @pytest.mark.parametrize(
+        ("more", "ended", "written"),
+        [({}, False, False), ({"on_abort": "keep"}, False, True), ({}, True, True)],
+        ids=["unanswered", "kept without an answer", "answered"],
+    )
+    def test_unanswered(
+        self, start: Start, more: dict[str, Any], ended: bool, written: bool
+    ) -> None:
+        """A claim whose owner has no answer yet is not written: it ends with its request, unless
+        it says otherwise."""
+        first = start()
+        prompt = lambda: Prompt((97,) * 640)  # noqa: E731
+        stated = claim(blocks=20, resume="recompute", **more)
+        arrival = Arrival("a", keys_of("a", 20), 20, 20, stated, prompt=prompt)
+        assert {"claim": "", "resume": "recompute"} == first.arrive(arrival)[1]
+        if ended:
+            first.finish("a")
+        assert first.serve("b", 20, claim("claim:b", 20, resume="recompute"))
+        stop(first)
+        names = ["claim:a (resumed 1)"] * written + ["claim:b (resumed 1)"]
+        assert names == [*states(resumed(start()))]
+
+    def test_unanswered_successor(self, start: Start) -> None:
+        """A successor whose owner sends the claim again without an answer is written all the same:
+        its owner knew the first one."""
+        first = start()
+        assert first.serve("a", 20, claim(blocks=20, resume="recompute"))
+        stop(first)
+        second = start()
+        prompt = lambda: Prompt((97,) * 640)  # noqa: E731
+        stated = claim(blocks=20, resume="recompute")
+        second.arrive(Arrival("a", keys_of("a", 20), 20, 20, stated, prompt=prompt))
+        stop(second)
+        assert ["claim:a (resumed 2)"] == [*states(resumed(start()))]
+
 
 class TestOwner:
     def test_releases(self, start: Start) -> None:
