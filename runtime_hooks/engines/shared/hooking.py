@@ -156,6 +156,7 @@ class VllmAdapter:
                 )
         except Exception:
             wraps.remove()  # all hooks or none
+            controller.leave()
             raise
         return attachment
 
