@@ -70,7 +70,7 @@ def _dialect(name: str) -> Any:
 
 
 def look(line: bytes) -> str:
-    """What the first line of a file looks like, where another file is expected; empty if unknown."""
+    """What a file that is not expected looks like by its first line; empty if unknown."""
     if (packed := describe_packed(line)) is not None:
         return packed[0]
     try:

@@ -41,7 +41,10 @@ LINES: Final = {
         "a log line of NVIDIA Dynamo",
         "resident-claims routes",
     ),
-    json.dumps({"id": "cmpl-1", "usage": None}): ("an answer to a client", "resident-claims routes"),
+    json.dumps({"id": "cmpl-1", "usage": None}): (
+        "an answer to a client",
+        "resident-claims routes",
+    ),
     "schema: resident-claims/registry/1": ("a registry of claims", "it stands before"),
     json.dumps({"schema": "resident-claims/descriptor/1"}): (
         "a document of resident-claims/descriptor",

@@ -212,10 +212,10 @@ class TestRuns:
 
         def hard(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
             name = {"claim_id": "claim:hard", "object_id": "prefix:hard"}
-            registered = {**lines[0], **name, "mode": "hard_protected"}
+            stated = {key: value for key, value in lines[0].items() if key != "priority"}
+            registered = {**stated, **name, "mode": "hard_protected"}
             accepted = {**registered, "kind": "claim_accepted"}
-            for each, field in ((registered, "priority"), (accepted, "priority"), (accepted, "mode")):
-                del each[field]
+            del accepted["mode"]
             return [registered, accepted, *lines]
 
         assert self.changed(tmp_path, hard).names == ("claim:a", "claim:b")
