@@ -179,9 +179,9 @@ def _concluded(file: str, seen: _Seen, found: Found, conditions: tuple[Evaluated
     """
     names = tuple(sorted(seen.priorities))
     if len(names) != 2:
-        other = "".join(f", {n} of {mode}" for mode, n in Counter(seen.others.values()).items())
+        rest = "".join(f", {n} of {mode}" for mode, n in Counter(seen.others.values()).items())
         claims = counted(len(names), "claim")
-        return Run(file, names, why=f"{claims} of soft_priority{other}; two are needed")
+        return Run(file, names, why=f"{claims} of soft_priority{rest}; two are needed")
     one, other = (seen.priorities[name] for name in names)
     if one is None or other is None:
         return Run(file, names, why="a claim states no priority")
