@@ -89,7 +89,7 @@ class _Seen:
     """What is stated of the claims of a run, in order."""
 
     priorities: dict[str, int | None] = field(default_factory=dict)
-    others: dict[str, Mode] = field(default_factory=dict)  # claims of other modes
+    others: dict[str, str] = field(default_factory=dict)  # claims of other modes
     about: dict[str, tuple[str | None, ...]] = field(default_factory=dict)
     streams: set[str] = field(default_factory=set)
     used: dict[str, None] = field(default_factory=dict)  # claims that are there, the oldest first
