@@ -20,6 +20,7 @@ from vllm.v1.engine.exceptions import EngineGenerateError
 from runtime_hooks.control.folder import routes_of_server
 from runtime_hooks.demo.engine import claim
 from runtime_hooks.demo.tiny import BLOCK, tokens
+from runtime_hooks.engines import installed, package_of, v0_31
 from runtime_hooks.engines.shared.balancing import route_by_claims
 from runtime_hooks.engines.shared.serving import Refused
 from runtime_hooks.plugin.arming import disarm
@@ -41,6 +42,7 @@ from tests_vllm.conftest import Make
 from tests_vllm.ranks import SECOND_OF_TWO, router_of, send
 from tests_vllm.test_serving import Client, output, serve
 
+IS_0_31 = package_of(installed()) == v0_31.__name__
 PROMPT = tokens("a", 4)
 IDLE = (0.0, 0.0)
 
@@ -164,7 +166,8 @@ class TestBalancer:
         log.begin("claim:a", next(prefixes_of(PROMPT, [96], None, None)))
         request = self.asked("a")
         assert (b"1", [0, 2], None) == (choose(request), self.counts, request.data_parallel_rank)
-        assert b"1" == choose(request)  # its next input
+        again = choose(request)  # the next input of a session: vLLM 0.31 chooses anew
+        assert b"1" == again or IS_0_31
         assert b"0" == choose(self.asked("b", rank=0))
         log.end("claim:a")
         assert {b"0", b"1"} == set(first)
