@@ -81,11 +81,11 @@ test-vllm: $(STAMP) $(VLLM_VENV)/.stamp ## Run the tests of the plugin inside th
 		--keep build/table
 	$(BIN)/python -m tests_vllm.witness build/table
 
-PART := tests_vllm/test_adapters.py tests_vllm/test_table.py 'tests_vllm/test_random.py::test_kept[tier-0]'
-ROWS := L1 or L2 or L3 or L4 or L5 or L6 or success
+PART := $(patsubst %,tests_vllm/test_%.py,adapters arming routing table random)
+ROWS := L1 or L2 or L3 or L4 or L5 or L6 or success or tier-0
 
-test-vllm-part: $(VLLM_VENV)/.stamp ## Run a part of them: settings of versions, main rows of the table, one random run
-	$(VLLM_VENV)/bin/python -m pytest $(PART) -k 'test_adapters or test_random or $(ROWS)'
+test-vllm-part: $(VLLM_VENV)/.stamp ## Run a part of them: what versions differ in, main rows of the table, one random run
+	$(VLLM_VENV)/bin/python -m pytest -m 'not deep' -k 'not (test_table or test_random) or $(ROWS)' $(PART)
 
 # The tests are in the source distribution, whose metadata pip makes by torch and these.
 SDIST_TOOLS := setuptools==80.10.2 setuptools-scm==10.3.4 setuptools-rust==1.13.0 wheel==0.48.0
