@@ -1,4 +1,8 @@
-"""A server of two data-parallel ranks: each keeps its own claims, and requests find them."""
+"""A server of two data-parallel ranks: each keeps its own claims, and requests find them.
+
+With `--keep FOLDER` the traces of both ranks stay there, for `python -m tests_vllm.witness FOLDER`;
+the table has a row of one rank (`tests_vllm.ranks`).
+"""
 
 from __future__ import annotations
 
