@@ -84,6 +84,24 @@ class TestHelp:
         assert all((ROOT / each).exists() for each in example if each.startswith("monitor/"))
 
     @pytest.mark.parametrize(
+        ("called", "arguments"),
+        {
+            "monitor check": "TRACE...",
+            "monitor routes": "REGISTRY RECORDS...",
+            "proofs accepts": "NAME TRACE",
+            "proofs lower": "[DESCRIPTOR...]",
+            "runtime_hooks claims show": "CLAIM",
+            "runtime_hooks doctor": "[-- MODEL FLAGS...]",
+        }.items(),
+    )
+    def test_usage(self, called: str, arguments: str, capsys: Capture) -> None:
+        """The usage shows which arguments may be left out, and of which several are taken."""
+        name, *command = called.split()
+        assert 0 == run(APPS[name], [*command, "--help"])
+        usage = capsys.readouterr().out.partition("\n")[0]
+        assert f"Usage: python -m {called} [OPTIONS] {arguments}" == usage
+
+    @pytest.mark.parametrize(
         ("name", "command"),
         [
             *(("monitor", c) for c in ("check", "evidence")),

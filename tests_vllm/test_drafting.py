@@ -11,6 +11,7 @@ from vllm.platforms.cpu import CpuPlatform
 
 from runtime_hooks.demo import tiny
 from runtime_hooks.demo.engine import claim, sampling
+from runtime_hooks.engines import installed, package_of, v0_33
 from runtime_hooks.engines.shared import engine
 from runtime_hooks.settings.config import TAKEN
 from spec.claims.claim import Mode
@@ -22,6 +23,9 @@ from tests_vllm.stage import end_of
 from tests_vllm.steps import StepsExecutor
 from tests_vllm.test_random import busy, check, play
 
+pytestmark = pytest.mark.skipif(
+    package_of(installed()) == v0_33.__name__, reason="only n-grams are armed with vLLM 0.33"
+)
 MODES = tuple(mode for mode in TAKEN if mode is not Mode.OFFLOADABLE)
 
 
