@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from models.counterexamples import RECORDED, file_name
 from models.registry import inferences
 from proofs.counterexamples.folder import read_suite
-from proofs.counterexamples.suite import file_name
 from spec.claims.states import Mode
 from spec.docs.markdown import fence, obligation_link, table
 from spec.events.alphabet import FACTS, REPORTS, Kind
@@ -21,10 +20,7 @@ if TYPE_CHECKING:
 
     from proofs.counterexamples.suite import Row, Suite
 
-__all__ = ["RECORDED", "pages", "recorded"]
-
-RECORDED: Final = Path(__file__).parent / "recorded"
-"""The suite of this version, written by `make suite`."""
+__all__ = ["pages", "recorded"]
 
 _LANES: Final = ("client", "runtime", "blocks", "reader")
 
