@@ -37,7 +37,7 @@ from spec.files.writing import check_target, write_bytes
 from spec.installed import how_to_install
 from spec.language.errors import SpecError
 
-app = new_app("models", "List, show and simulate executable models of serving runtimes.")
+app = new_app("models", "List, show, simulate and explore models of serving runtimes.")
 
 _MOST: Final = 100_000
 _LARGE: Final = 5_000
@@ -124,17 +124,18 @@ def simulate_model(
 def explore_model(
     name: _Name,
     inference: Annotated[
-        str | None, typer.Option(help="Start from this inference; without, from any.")
+        str | None,
+        typer.Option(help="Name its claims as this inference does; without, choose on the page."),
     ] = None,
     port: Annotated[
-        int, typer.Option(help="Serve here; 0 takes any that is free.", min=0, max=65535)
+        int, typer.Option(help="The port; 0 takes any that is free.", min=0, max=65535)
     ] = 8765,
 ) -> None:
-    """Explore a model in a browser, on pages that are served on loopback.
+    """Explore a model in a browser.
 
-    Each state has a URL. Its page shows the run so far, what can be done next, what that emits,
-    and which obligations it moves. The shortest run of a counterexample is a link, to be followed
-    step by step. Needs the extra [web].
+    The pages are served on loopback. Each state has a URL. Its page shows the run so far, what can
+    be done next, what that emits, and which obligations it moves. The shortest run of a
+    counterexample is a link, to be followed step by step. Needs the extra [web].
 
     Exit 0, when it is interrupted. 2: bad input, or a port that cannot be taken.
     """

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from models.framework.model import Emitted
     from models.framework.shims import Shim
 
-__all__ = ["diagram", "seen"]
+__all__ = ["diagram", "read"]
 
 _WIDTH: Final = 640
 _ROW: Final = 30
@@ -25,11 +25,14 @@ _HEAD: Final = 40
 _SHOWN: Final = 44
 """Characters of a message that are shown; all of them are in its tooltip."""
 
+_NOTE: Final = 140
+"""Half the width of a note."""
+
 _X: Final = {lane: _WIDTH * (2 * n + 1) // (2 * len(LANES)) for n, lane in enumerate(LANES)}
 
 
-def seen(emitted: Emitted, shim: Shim) -> Iterator[Message]:
-    """What a reader sees of what is emitted; of a signal that it does not read, its name."""
+def read(emitted: Emitted, shim: Shim) -> Iterator[Message]:
+    """What a reader reads of what is emitted; of a signal that it does not read, its name."""
     events = shim.events(emitted)
     for event in events:
         yield from messages(event)
@@ -63,15 +66,17 @@ def _rows(walk: Walk, at: int, turn: Turn) -> Iterator[str]:
         f'<a href="{here}"><text class="turn" x="4" y="20">{title}</text></a>'
     )
     for emitted in turn.step.emits:
-        yield from map(_message, seen(emitted, walk.start.shim))
+        yield from map(_message, read(emitted, walk.start.shim))
     for move in turn.moves:
         if move.after is Verdict.VIOLATED:
-            yield _note("reader", f"{move.obligation} violated", "violated")
+            text = f"{move.claim}: {move.obligation} violated"
+            yield f'<text class="violated" x="{_WIDTH - 4}" y="17">{escape(text)}</text>'
 
 
 def _message(message: Message) -> str:
     if message.source == message.target:
-        return _note(message.source, message.text, "note")
+        x = min(max(_X[message.source], _NOTE), _WIDTH - _NOTE)
+        return _text(x, message.text, "note")
     begin, end = _X[message.source], _X[message.target]
     back = 7 if end > begin else -7
     look = "reply" if message.reply else "call"
@@ -80,10 +85,6 @@ def _message(message: Message) -> str:
         f'<path class="tip" d="M{end} 22l{-back} -4v8z"/>'
         f"{_text((begin + end) // 2, message.text, 'message')}"
     )
-
-
-def _note(lane: str, text: str, look: str) -> str:
-    return _text(min(max(_X[lane], 130), _WIDTH - 130), text, look)
 
 
 def _text(x: int, text: str, look: str) -> str:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from models.explorer.diagram import diagram, seen
+from models.explorer.diagram import diagram, read
 from models.explorer.links import url
 from models.explorer.walk import LONGEST, why
 from models.report.view import fields_text
@@ -45,7 +45,7 @@ def state_page(name: str, walk: Walk) -> str:
     parts = [
         f"<nav>{_link('/', name)} / {_link(url(walk.start), walk.start.title, key='0')} / {at}"
         f"{_back(walk)}</nav>",
-        f"<h1>{escape(walk.start.title)}</h1><p>{escape(walk.start.says)}</p>",
+        f"<h1>{escape(f'{name}: {walk.start.title}')}</h1><p>{escape(walk.start.says)}</p>",
         _steps(walk),
         f"<p class='violated'>The facts contradict each other: {escape(walk.broken)}</p>"
         if walk.broken
@@ -58,7 +58,7 @@ def state_page(name: str, walk: Walk) -> str:
         "Control+Option): 1 to 9 take an action, B goes back, 0 goes to the start; N and P "
         "follow the counterexample.</footer>",
     ]
-    return _page(f"{walk.start.title}, {at}", "".join(parts))
+    return _page(f"{name}: {walk.start.title}, {at}", "".join(parts))
 
 
 def problem_page(title: str, says: str) -> str:
@@ -135,7 +135,7 @@ def _choice(walk: Walk, turn: Turn) -> str:
     key = str(turn.number + 1) if turn.number < 9 else ""
     marked = run is not None and numbers == run.taken[: len(numbers)]
     link = _link(url(walk.start, numbers), f"{turn.number + 1}. {turn.step.action}", key=key)
-    emits = [each.text for one in turn.step.emits for each in seen(one, walk.start.shim)]
+    emits = [each.text for one in turn.step.emits for each in read(one, walk.start.shim)]
     return (
         f"<tr><td>{link}{'<br><small>counterexample</small>' if marked else ''}</td>"
         f"<td>{_lines(map(escape, emits))}</td><td>{_lines(map(_move, turn.moves))}</td></tr>"
@@ -144,7 +144,7 @@ def _choice(walk: Walk, turn: Turn) -> str:
 
 def _lines(items: Iterable[str]) -> str:
     found = [f"<li>{each}</li>" for each in items]
-    return f"<ul>{''.join(found)}</ul>" if found else "<small>nothing</small>"
+    return f"<ul>{''.join(found)}</ul>" if found else "<small>none</small>"
 
 
 def _move(move: Move) -> str:
@@ -193,11 +193,11 @@ def _was(name: str, now: Mapping[str, str], before: Mapping[str, str]) -> str:
 
 
 def _properties(walk: Walk) -> str:
-    state: Any = walk.states[-1]
-    model = walk.start.model
-    fails = [f"fails here: {name}" for name, holds in model.always.items() if not holds(state)]
-    found = [f"so here: {name}" for name, holds in model.reachable.items() if holds(state)]
-    said = [escape(each) for each in (*fails, *found)]
+    state, model = walk.states[-1], walk.start.model
+    fails = [name for name, holds in model.always.items() if not holds(state)]
+    found = [name for name, holds in model.reachable.items() if holds(state)]
+    said = [f"A property fails here: {escape(name)}" for name in fails]
+    said += [f"A property holds here: {escape(name)}" for name in found]
     return _lines(said) if said else ""
 
 

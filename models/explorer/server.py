@@ -1,4 +1,4 @@
-"""Serves the pages on loopback: GET alone, for names of this machine, and nothing is stored.
+"""Serves the pages on loopback: GET alone, for loopback names, and no state is kept.
 
 A page of another site could have a name of its own lead to this machine (DNS rebinding), and read
 what is served here. So a request whose Host header has another name than a loopback one is refused.
@@ -45,7 +45,7 @@ HEADERS: Final = {
     "referrer-policy": "no-referrer",
     "cross-origin-resource-policy": "same-origin",
 }
-"""The headers of every answer: no script, and nothing from another host."""
+"""The headers of every answer: no script, and only this host."""
 
 _RAW: Final = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
 

@@ -10,6 +10,7 @@ from models.framework.model import step
 from models.framework.shims import PLAIN, Shim
 from models.loading import inference_of, load, load_inferred
 from models.registry import parts, runtime
+from spec.language.errors import SpecError
 
 if TYPE_CHECKING:
     from models.framework.inference import Inference
@@ -36,7 +37,7 @@ class Start:
 
     Args:
         word: stands for it in URLs.
-        title: the inference, or the name of the model.
+        title: the inference, or whose claims there are without one.
         says: what the reader relies on, and the mode.
         mode: that of claims which state none.
         run: a shortest run that refutes the inference, where there is one.
@@ -59,28 +60,29 @@ def starts_of(name: str, inference: str | None = None) -> dict[str, Start]:
 
     Raises:
         UnknownName: there is no such model, variant or inference.
-        SpecError: the facts of the model contradict each other.
+        SpecError: the facts of the model contradict each other, or a recorded run is stale.
     """
     whole, variant = parts(name)
     if inference is not None:
         model, _ = load_inferred(name, inference)
         found = [_inferred(inference_of(name, inference), model, usual=not variant)]
     else:
-        found = [_itself(name, load(name))]
+        found = [_itself(load(name))]
         listed = () if variant else runtime(whole).inferences
         found += [_inferred(each, each.model(), usual=True) for each in listed]
     return {each.word: each for each in found}
 
 
-def _itself(name: str, model: Model[Any]) -> Start:
+def _itself(model: Model[Any]) -> Start:
     mode = getattr(model, "mode", None)
-    says = "facts alone: it takes no claims" if mode is None else f"it takes claims in {mode}"
-    return Start(OWN, name, says, model, mode=mode)
+    if mode is None:
+        return Start(OWN, "facts alone", "The model takes no claims.", model)
+    return Start(OWN, "its own claims", f"The model takes claims in {mode}.", model, mode=mode)
 
 
 def _inferred(inference: Inference, model: Model[Any], *, usual: bool) -> Start:
     """The start of an inference; its run is one of the `usual` instance."""
-    says = f"the feature: {inference.feature}; judged in {inference.mode}"
+    says = f"Feature: {inference.feature}. Judged in {inference.mode}."
     run = _counterexample(inference) if usual else None
     word = file_name(inference.name)
     return Start(word, inference.name, says, model, inference.shim, inference.mode, run)
@@ -93,7 +95,11 @@ def _counterexample(inference: Inference) -> Counterexample | None:
     model = inference.model()
     state, taken = next(iter(model.initial())), []
     for name in found.actions:
-        actions = list(model.actions(state))
-        taken.append([str(each) for each in actions].index(name))
-        state = step(model, state, actions[taken[-1]]).state
+        actions = {str(each): (at, each) for at, each in enumerate(model.actions(state))}
+        if name not in actions:
+            cause = f"the recorded run of {inference.name} is no run of its model"
+            raise SpecError(cause, "record it again: make suite")
+        number, action = actions[name]
+        taken.append(number)
+        state = step(model, state, action).state
     return Counterexample(found.obligation, tuple(taken))

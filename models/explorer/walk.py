@@ -60,7 +60,7 @@ class Turn(NamedTuple):
 class Walk:
     """A run, the state that it leads to, and what can be done next.
 
-    `claims` are the verdicts so far; `broken` is why the stream decides nothing any more, if so.
+    `claims` are the verdicts so far; `broken` is why the judge gave up on the stream, if it did.
     There are no `choices` where the run has `LONGEST` actions.
     """
 
@@ -115,7 +115,7 @@ def replay(start: Start, numbers: Sequence[int]) -> Walk:
 
 
 def why(name: str, found: Finding) -> str:
-    """Why an obligation has its verdict; empty where nothing was decided."""
+    """Why an obligation has its verdict; empty where no rule decided it."""
     if found.reason is not None:
         return found.reason.text
     return "" if found.rule is None else OBLIGATIONS[name].rules[found.rule].why

@@ -27,7 +27,7 @@ class Message(NamedTuple):
 
 
 def messages(event: Event) -> Iterator[Message]:
-    """What the diagram shows of an event: nothing of a commitment, else one message."""
+    """The message that the diagram shows of an event; a commitment has none."""
     request, about = event.request_id or "", event.object_id or ""
     match event.kind:
         case Kind.CLAIM_REGISTERED:
