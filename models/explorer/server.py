@@ -95,7 +95,6 @@ def app_of(name: str, starts: Mapping[str, Start]) -> Starlette:
     async def fault(request: Request, problem: Exception) -> Response:
         return HTMLResponse(problem_page("The model fails", str(problem)), 500)
 
-    hosts = [_HOST, "localhost"]
     return Starlette(
         routes=[
             Route("/", index),
@@ -106,7 +105,7 @@ def app_of(name: str, starts: Mapping[str, Start]) -> Starlette:
         ],
         middleware=[
             Middleware(_WithHeaders),
-            Middleware(TrustedHostMiddleware, allowed_hosts=hosts, www_redirect=False),
+            Middleware(TrustedHostMiddleware, allowed_hosts=[_HOST, "localhost"]),
         ],
         exception_handlers={Lost: lost, SpecError: fault},
     )

@@ -105,6 +105,8 @@ class TestStates:
             choices = Page(answer.text).choices(here)
             assert list(map(str, start.model.actions(state))) == [text for _, text in choices]
             transitions += len(choices)
+            beyond = f"{here if here.endswith('/') else f'{here}.'}{len(choices)}"
+            assert 404 == ask(app("vllm_pool"), beyond).status
             todo += [href for href, _ in choices]
         assert (34, 57) == (len(seen), transitions)
 
