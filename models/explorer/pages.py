@@ -76,10 +76,9 @@ def _page(title: str, body: str) -> str:
     )
 
 
-def _link(to: str, text: str, *, key: str = "", look: str = "") -> str:
+def _link(to: str, text: str, *, key: str = "") -> str:
     keyed = f' accesskey="{key}"' if key else ""
-    looks = f' class="{look}"' if look else ""
-    return f'<a href="{to}"{keyed}{looks}>{escape(text)}</a>'
+    return f'<a href="{to}"{keyed}>{escape(text)}</a>'
 
 
 def _table(head: Iterable[str], rows: Iterable[str]) -> str:

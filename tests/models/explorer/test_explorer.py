@@ -17,10 +17,11 @@ from models.explorer.links import url
 from models.explorer.server import HEADERS, app_of
 from models.explorer.starts import OWN, Start, starts_of
 from models.explorer.walk import LONGEST, replay
-from models.framework.model import Action, Model, Next, signal
+from models.framework.model import Action, Model, Next, fact, signal
 from models.registry import RUNTIMES, inferences, runtime
 from monitor.check.events import EventMonitor
 from spec.claims.states import Mode
+from spec.events.alphabet import Kind
 from spec.language.errors import SpecError
 from tests.models.explorer.asking import Page, ask
 
@@ -81,6 +82,14 @@ class Broken(Clock):
 
     def apply(self, state: Ticks, action: Action) -> Next[Ticks]:
         return Next(state, ("<script>",))  # type: ignore[arg-type]
+
+
+class Twice(Clock):
+    """One whose request arrives whenever the clock ticks."""
+
+    def apply(self, state: Ticks, action: Action) -> Next[Ticks]:
+        arrives = fact(Kind.REQUEST_ARRIVED, request_id="r1", needed=1, usable=1)
+        return Next(Ticks(state.at + 1), (arrives,))
 
 
 CLOCK = app_of("<script>", {OWN: Start(OWN, "<script>", "<script>", Clock())})
@@ -236,6 +245,12 @@ class TestRefused:
         answer = ask(app("vllm_pool"), path)
         assert 404 == answer.status
         assert "<script" not in answer.text
+
+    def test_facts_that_contradict(self) -> None:
+        """A page says from where on the facts of a model contradict each other."""
+        twice = app_of("twice", {OWN: Start(OWN, "twice", "", Twice())})
+        said = ["contradict each other" in ask(twice, f"/{OWN}/{at}").text for at in ("0", "0.0")]
+        assert [False, True] == said
 
     def test_a_model_that_fails(self) -> None:
         """An action that emits what is no event is named on a page of its own."""
