@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from monitor.input.plain import form_of, plain_record
 from monitor.input.records import At, at_line, line_of
@@ -85,9 +85,9 @@ class Stream:
         """The next line of the stream."""
         self.judge.take(line)
         if self.judge.past:
-            self._move()
+            self._move_past()
 
-    def _move(self) -> None:
+    def _move_past(self) -> None:
         """Keep what the claims of earlier periods came to."""
         past, self.judge.past = self.judge.past, []
         for claim in past:
@@ -228,17 +228,18 @@ class Streams:
 
     def add(self, file: str, name: str, form: Form) -> Stream:
         """A new stream, without a line."""
-        stream = self._streams[file, name] = Stream(
-            file,
-            name,
-            form,
-            default=self.default,
-            bundle=self.bundle,
-            limits=self.limits,
-            only=self.only,
-            watched=self.watched,
-        )
+        stream = self._streams[file, name] = self.make(file, name, form)
         return stream
+
+    def make(self, file: str, name: str, form: Form) -> Stream:
+        """The judge of a new stream."""
+        return Stream(file, name, form, **self.options)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What each stream is made with."""
+        about = {"default": self.default, "bundle": self.bundle, "limits": self.limits}
+        return {**about, "only": self.only, "watched": self.watched}
 
     def reject(self, error: InputError) -> None:
         """A line could not be read: what it states is missing from every stream of its file."""

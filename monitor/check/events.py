@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from types import NoneType
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from monitor.input.records import Record
     from monitor.report.verdict import Place, Report
     from monitor.results import News
+    from monitor.streams import AnyStreams
+    from monitor.timeline import Written
     from spec.stream.outcome import ClaimOutcome
 
 __all__ = ["EventMonitor", "Violation"]
@@ -70,6 +73,8 @@ class EventMonitor:
         watched: `news` has what events moved; ask after each.
         on_violation: is called with each violation in the `feed` or `take` that decided it, in
             place of `news`; what it raises is raised there.
+        timeline: is given each item of `monitor.timeline`; then the judge in Python judges. A
+            monitor that is restored goes on without it.
 
     Raises:
         UnknownName: there is no such mode, or no such bundle.
@@ -90,6 +95,7 @@ class EventMonitor:
         ids: int = IDS,
         watched: bool = False,
         on_violation: Callable[[Violation], object] | None = None,
+        timeline: Written | None = None,
     ) -> None:
         require(live, (int, NoneType), "live", "a number, or None")
         require(requests, (int, NoneType), "requests", "a number, or None")
@@ -101,7 +107,12 @@ class EventMonitor:
         asked_mode = None if mode is None else find_mode(mode).mode
         asked = Asked(asked_mode, find_bundle(bundle), strict, claim_asked(claim), limits)
         self._asked, self._account = asked, Account(name)
-        self._streams = streams_of(name)(
+        make: Callable[..., AnyStreams] = streams_of(name)
+        if timeline is not None:
+            from monitor.timeline import Recorder
+
+            make = partial(Recorder, timeline)
+        self._streams = make(
             asked.mode,
             asked.bundle,
             limits=asked.limits,

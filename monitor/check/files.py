@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from monitor.input.engines import Engines
     from monitor.input.logs import Extraction
     from monitor.report.verdict import Report
+    from monitor.timeline.items import Item
     from spec.claims.states import Mode
     from spec.stream.breaks import Limits
 
@@ -62,6 +63,7 @@ def check(
     how: Extraction = PLAIN,
     stdin: BinaryIO | None = None,
     progress: Callable[[int], None] | None = None,
+    timeline: Callable[[Item], None] | None = None,
 ) -> Report:
     """Judge trace files.
 
@@ -81,6 +83,8 @@ def check(
             begins with an object and cannot be read is counted as with `lenient`.
         stdin: what `-` stands for, by default the standard input of the process.
         progress: called from time to time with the number of bytes read, as they lie on disk.
+        timeline: called with each item of `monitor.timeline`. Then the judge in Python reads all
+            files, one after the other.
 
     Raises:
         InputError: a file or a line of it cannot be read.
@@ -92,13 +96,13 @@ def check(
         hint = "leave out --reorder: ranks are put into order by their times"
         raise InputError(engines.merged[0][0].path, "it is a rank of an engine", hint=hint)
     # The readers in Python merge ranks, put lines into order, and see which streams have numbers.
-    if core() == "native" and not (engines or window or how.skip):
+    if core() == "native" and not (engines or window or how.skip or timeline):
         from monitor.check.native import judge_natively
 
         judge: Judge = partial(judge_natively, asked, lenient, how)
     else:
-        judge = partial(_judge_files, asked, lenient, window, engines, how)
-    if jobs > 1 and len(set(paths) - {STDIN}) > 1 and not engines:
+        judge = partial(_judge_files, asked, lenient, window, engines, how, timeline)
+    if jobs > 1 and len(set(paths) - {STDIN}) > 1 and not (engines or timeline):
         from monitor.check.jobs import judge_apart
 
         several = [*dict.fromkeys(paths)]
@@ -115,6 +119,7 @@ def _judge_files(
     window: Window | None,
     engines: Engines,
     how: Extraction,
+    timeline: Callable[[Item], None] | None,
     paths: Sequence[str],
     *,
     stdin: BinaryIO | None = None,
@@ -125,7 +130,15 @@ def _judge_files(
     from monitor.input.merged import Merged
     from monitor.input.sources import Source
 
-    streams = Streams(asked.mode, asked.bundle, limits=asked.limits, only=asked.claim)
+    streams: Streams
+    if timeline is None:
+        streams = Streams(asked.mode, asked.bundle, limits=asked.limits, only=asked.claim)
+    else:
+        from monitor.timeline import Recorder, Written
+
+        streams = Recorder(
+            Written(timeline), asked.mode, asked.bundle, limits=asked.limits, only=asked.claim
+        )
     reject = streams.reject
     source: Source | Merged
     if window is None:

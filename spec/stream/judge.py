@@ -52,6 +52,7 @@ class Judge:
     periods before. `breaks` are the reasons for
     which a period of the stream ended, and `period` counts them. `left` is the first place at
     which the stream left what the theorem assumes, and why. `run` is what is known of this period.
+    `noticed`, if it is set, is called with each event after all that it changed.
 
     Args:
         first: the sequence numbers that a run may begin with.
@@ -79,6 +80,7 @@ class Judge:
         self.observes = FACTS
         self.told = FACTS
         self.news: dict[Claim, object] = {}
+        self.noticed: Callable[[Moment], None] | None = None
         self._ids: OrderedDict[str, None] = OrderedDict()
         self._ended: OrderedDict[str, Claim] = OrderedDict()
         self._count = 0
@@ -453,6 +455,8 @@ class Judge:
         for claim in moved:
             if not claim.final and claim.settled:
                 self._end(claim)
+        if self.noticed is not None:
+            self.noticed(at)
 
     @staticmethod
     def _contradict(at: Moment, named: Claim) -> None:
