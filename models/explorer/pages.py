@@ -205,8 +205,9 @@ def _trace(walk: Walk) -> str:
     if not events:
         return ""
     file = _link(f"{url(walk.start, walk.numbers)}/trace.jsonl", "trace.jsonl")
+    mode = "" if walk.start.mode is None else f" --mode {walk.start.mode}"
     return (
         f"<details><summary>Trace, {counted(len(events), 'event')}</summary>"
-        f"<p>{file}, for <code>resident-claims check</code></p>"
+        f"<p>{file}, for <code>resident-claims check trace.jsonl{mode}</code></p>"
         f"<pre>{escape(as_jsonl(events).decode())}</pre></details>"
     )

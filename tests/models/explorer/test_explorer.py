@@ -171,6 +171,7 @@ class TestCounterexamples:
                 shown = Page(text).violated
                 assert (here == last) == (start.run.obligation in shown)
                 assert f"action {at} of {len(start.run.taken)}" in text
+                assert f"resident-claims check trace.jsonl --mode {start.mode}</code>" in text
             trace = ask(app(name), f"{last}/trace.jsonl").text
             assert violated(trace, start.mode) == shown
 
