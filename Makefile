@@ -207,7 +207,7 @@ docs: $(STAMP) ## Regenerate the pages drawn from the specification
 	$(BIN)/python -m tests.notebooks
 
 suite: $(STAMP) ## Make the recorded suite of bad lowerings again
-	$(BIN)/python -m proofs counterexamples -o proofs/counterexamples/recorded
+	$(BIN)/python -m proofs counterexamples -o models/counterexamples/recorded
 
 lock: ## Pin every dependency again in requirements.lock (LOCK_FLAGS=--upgrade for newer ones)
 	@echo "Pinning the dependencies in requirements.lock ..."

@@ -60,7 +60,7 @@ class TestHelp:
                 "docs",
                 "schema",
             ],
-            "models": ["list", "show", "simulate", "pressure", "sweep", "docs"],
+            "models": ["list", "show", "simulate", "explore", "pressure", "sweep", "docs"],
             "runtime_hooks": ["doctor", "demo", "claims"],
         } == {name: [c for n, c in NAMES if n == name] for name in APPS}
 
@@ -79,7 +79,7 @@ class TestHelp:
         out = capsys.readouterr().out
         assert f"Example: python -m {name} {command}" in out
         writes = command in ("schema", "simulate") or (name, command) == ("models", "pressure")
-        assert writes or "--format" in out  # they print, or write, JSON
+        assert writes or command == "explore" or "--format" in out  # they print, or write, JSON
         example = out.split("Example: ")[1].split()
         assert all((ROOT / each).exists() for each in example if each.startswith("monitor/"))
 
