@@ -383,6 +383,9 @@ TRIED_LATER: Final = {
     "Mamba 2 in vLLM's own scheduler": replace(  # its steps are not computed
         SEVERAL, proofs=((15, 27, 42, 40, 2),), usable=40, model="granite 4"
     ),
+    "one cache, with a window": replace(
+        SEVERAL, proofs=((4, 18, 22, 21, 1),), usable=21, model="mistral"
+    ),
     "a drafting model": replace(
         L3,
         proofs=((60, 71, 131, 80, 51),),  # one block more for drafted tokens

@@ -168,7 +168,7 @@ class BlockHooks:
             return
         found = (tokens + min(loads, 0)) // self._size
         asked = found if loads < 0 else self.could_use(request, found)
-        if asked and self._controller.tracker.is_claimed(self.keys(request, self._size)[0]):
+        if asked and self._controller.tracker.begins(self.keys(request, self._size)):
             self.report_found(request, asked, found)
 
     def report_found(self, request: Any, asked: int, found: int) -> None:

@@ -67,12 +67,14 @@ class Tried(NamedTuple):
         several: those of them with several caches.
         images: whether models that take images were tried.
         within: whether states that are saved within a prefill were, as those of Mamba 2 are.
+        sparse: whether models without full attention were.
     """
 
     connectors: tuple[str, ...] = CONNECTORS
     several: tuple[str, ...] = ()
     images: bool = False
     within: bool = False
+    sparse: bool = False
 
 
 EVERYWHERE: Final = Tried()
@@ -158,11 +160,13 @@ def _unfit_cache(scheduler: Scheduler, tried: Tried) -> str:
         if type(spec) not in _CACHES:
             kinds = ", ".join(kind.__name__ for kind in _CACHES)
             return f"the model has a cache of {type(spec).__name__}, and {kinds} were tried"
-    if not any(isinstance(spec, FullAttentionSpec) for spec in specs):
-        return "no cache of the model is of full attention, whose blocks a claim counts"
     whole = [spec for spec in specs if not isinstance(spec, SlidingWindowSpec | MambaSpec)]
-    if {spec.block_size for spec in whole} != {scheduler.hash_block_size}:
+    if {spec.block_size for spec in whole or specs} != {scheduler.hash_block_size}:
         return "blocks of full attention are hashed in another size than they are kept"
+    if not any(isinstance(spec, FullAttentionSpec) for spec in specs) and (
+        why := _unfit_sparse(scheduler, tried)
+    ):
+        return f"no cache of the model is of full attention, {why}"
     if coordinator.enable_partial_hash_hits:
         return "parts of blocks are hashed, and whole ones were tried"
     managers = coordinator.single_type_managers
@@ -177,6 +181,25 @@ def _unfit_cache(scheduler: Scheduler, tried: Tried) -> str:
         return "the model takes more than text, which was tried with one cache"
     if len(specs) > 1 and scheduler.connector is not None:
         return _unfit_loads(scheduler.vllm_config, specs, tried.several)
+    return ""
+
+
+def _unfit_sparse(scheduler: Scheduler, tried: Tried) -> str:
+    """Why a model without full attention was not tried like this.
+
+    vLLM takes earlier chunks for found, though no block has them: a claim on them is never there.
+    """
+    if not tried.sparse:
+        return "and models with one were tried"
+    groups = scheduler.kv_cache_config.kv_cache_groups
+    if any(isinstance(group.kv_cache_spec, ChunkedLocalAttentionSpec) for group in groups):
+        return "and one is chunked, of which a hit needs the last chunk alone"
+    config = scheduler.vllm_config
+    more = scheduler.connector, config.speculative_config, config.lora_config
+    if any(each is not None for each in more) or rank_of(config) is not None:
+        return "which was tried without KV connector, drafting, adapters and data-parallel ranks"
+    if config.model_config.is_multimodal_model:
+        return "which was tried with text alone"
     return ""
 
 

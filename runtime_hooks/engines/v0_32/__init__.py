@@ -19,6 +19,7 @@ _TRIED: Final = Tried(
     several=CONNECTORS,
     images=True,
     within=True,
+    sparse=True,
 )
 
 ADAPTER: Final[Adapter] = VllmAdapter((*POINTS, *READS, *LEASES), _TRIED)
