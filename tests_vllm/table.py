@@ -392,6 +392,19 @@ TRIED_LATER: Final = {
         more=lambda folder: drafting("eagle", folder),
         twins=HARD_TWINS,
     ),
+    "MTP": replace(
+        L3,
+        proofs=((60, 71, 131, 80, 51),),
+        more=lambda folder: drafting("mtp", folder),
+        twins=HARD_TWINS,
+    ),
+    "several caches, a drafting model": replace(  # a block more of the window, which is dropped
+        SEVERAL,
+        ends="0 refused 11",
+        told="accepted materialized end refused end end",
+        proofs=((17, 38, 55, 44, 11),),
+        more=lambda folder: drafting("eagle3", folder, "gpt-oss"),
+    ),
     "a connector": replace(
         ROWS["reset of a hard claim"],
         ends="0 59 refused",
