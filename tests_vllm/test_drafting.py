@@ -36,7 +36,7 @@ class Case(NamedTuple):
 
 ADAPTER: Any = adapter_of(installed())[0]
 LATER = [Case("mtp")] * ("mtp" in ADAPTER.tried.drafting)
-LATER += [Case("eagle3", "gpt-oss", 120)] * ADAPTER.tried.dropping
+LATER += [Case("eagle3", "gpt-oss", 120), Case("eagle", "gpt-oss", 200)] * ADAPTER.tried.dropping
 CASES = [Case("eagle"), Case("eagle3"), Case("draft_model"), Case("draft_model", "gpt-oss", 200)]
 IN_CI = (Case("eagle"), Case("mtp"), Case("eagle3", "gpt-oss", 120))
 

@@ -134,6 +134,7 @@ ALL = EngineTried(
 )
 
 
+EAGLE = {"speculative": SimpleNamespace(method="eagle3")}
 WITHIN = (SimpleNamespace(has_prefill_checkpoint_blocks=True),)
 
 
@@ -215,20 +216,33 @@ REFUSED: dict[str, tuple[Callable[[], dict[str, Any]], str]] = {
         "states are saved within a prefill, which was tried without KV connector",
     ),
     "groups, drafting": (
-        lambda: {"specs": [full(), sliding()], "dropping": {0}},
-        "several caches, and drafting of this kind was tried where the last block is dropped of",
+        lambda: {"specs": [full(), sliding()], "dropping": {0}, **EAGLE},
+        "drafting that drops a block was tried where the last block is dropped of every cache",
+    ),
+    "groups, MTP": (
+        lambda: {
+            "specs": [full(), sliding()],
+            "dropping": {0, 1},
+            "speculative": SimpleNamespace(method="mtp"),
+        },
+        "drafting that drops a block was tried by eagle and eagle3",
     ),
     "chunks, drafting": (
-        lambda: {"specs": [full(), chunked(32)], "dropping": {0, 1}},
-        "drafting of this kind was tried with full attention and windows",
+        lambda: {"specs": [full(), chunked(32)], "dropping": {0, 1}, **EAGLE},
+        "drafting that drops a block was tried with full attention and windows",
     ),
     "sizes, drafting": (
-        lambda: {"specs": [full(), sliding(64)], "dropping": {0, 1}},
-        "drafting of this kind was tried with blocks of one size",
+        lambda: {"specs": [full(), sliding(64)], "dropping": {0, 1}, **EAGLE},
+        "drafting that drops a block was tried with blocks of one size",
     ),
     "groups, drafting, with a tier": (
-        lambda: {"specs": [full(), sliding()], "dropping": {0, 1}, "transfer": OFFLOADING},
-        "drafting of this kind was tried without KV connector",
+        lambda: {
+            "specs": [full(), sliding()],
+            "dropping": {0, 1},
+            "transfer": OFFLOADING,
+            **EAGLE,
+        },
+        "drafting that drops a block was tried without KV connector",
     ),
     "groups, with a connector": (
         lambda: {"specs": [full(), sliding()], "transfer": SAVING},
@@ -260,7 +274,7 @@ TRIED: dict[str, Callable[[], dict[str, Any]]] = {
     "tensor, with a tier": sized("tensor_parallel_size", transfer=OFFLOADING),
     "mtp": lambda: {"speculative": SimpleNamespace(method="mtp"), "dropping": {0}},
     "groups": lambda: {"specs": [full(), full(), sliding()]},
-    "groups, drafting": lambda: {"specs": [full(), sliding()], "dropping": {0, 1}},
+    "groups, drafting": lambda: {"specs": [full(), sliding()], "dropping": {0, 1}, **EAGLE},
     "windows alone": lambda: {"specs": [sliding(), sliding()]},
     "groups, with a tier": lambda: {"specs": [full(), sliding()], "transfer": OFFLOADING},
     "sizes of windows": lambda: {"specs": [full(), sliding(64)]},
@@ -300,7 +314,7 @@ class TestUnfit:
         why = "no cache of the model is of full attention, and models with one were tried"
         assert why == unfit(scheduler(specs=[sliding()]), tried)
         assert unfit(scheduler(**TRIED["mtp"]()), tried).startswith("tokens are drafted by mtp")
-        why = "the model has several caches, and drafting of this kind was tried with one"
+        why = "the model has several caches, and drafting that drops a block was tried with one"
         assert why == unfit(scheduler(**TRIED["groups, drafting"]()), tried)
 
     @pytest.mark.parametrize(("value", "refused"), [("1", True), ("0", False)])

@@ -71,7 +71,7 @@ def _check_entry(at: Moment, claim: Claim) -> None:
     if at.kind is Kind.STORE_FINISHED and event.contents:
         return
     fields = {"mine": at.mine[claim][0], "footprint": event.footprint}
-    # Only ROOM reads the threshold. It is about blocks, of which groups may need more or fewer.
+    # One assumption reads the threshold. It is about blocks: groups may need more or fewer.
     needed = at.run.pool.size(claim.start, claim.start + claim.threshold)
     for assumption, rests_on, holds in assumptions:
         if not rests_on <= at.observes or (assumption.name == ROOM and event.footprint is None):

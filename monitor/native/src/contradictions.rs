@@ -39,7 +39,7 @@ fn assume(at: &Moment, number: u32, line: &Line, observes: Kinds) -> Fine {
         if !event.keys.is_empty() && event.kind == event::STORE_FINISHED {
             continue;
         }
-        // Only `room` reads the threshold. It is about blocks, of which groups may need more or fewer.
+        // One assumption reads the threshold. It is about blocks: groups may need more or fewer.
         let threshold = at.run.pool.size(claim.start(), claim.stop());
         let inputs = Inputs { threshold, ..claim.inputs() };
         if tables.eval(*node, &inputs, &mut |field| at.value(field, number)) == 0 {

@@ -49,9 +49,10 @@ CONNECTORS: Final = ("OffloadingConnector",)
 """The KV connectors that were tried with every version."""
 
 DRAFTING: Final = ("ngram", "eagle", "eagle3", "draft_model")
-"""The methods of drafting that were tried with every version where nothing else says so."""
+"""The methods of drafting that were tried with most versions."""
 
 _SEVERAL: Final = "MultiConnector"
+_EAGLE: Final = ("eagle", "eagle3")
 _ALONE: Final = (*CONNECTORS, "NixlConnector")
 _CACHES: Final = (
     FullAttentionSpec,
@@ -186,7 +187,7 @@ def _unfit_cache(scheduler: Scheduler, tried: Tried) -> str:
         if scheduler.connector is not None:
             return "states are saved within a prefill, which was tried without KV connector"
     if len(specs) > 1 and coordinator.eagle_group_ids and (why := _unfit_drops(scheduler, tried)):
-        return f"the model has several caches, and drafting of this kind was tried {why}"
+        return f"the model has several caches, and drafting that drops a block was tried {why}"
     if len(specs) > 1 and scheduler.vllm_config.model_config.is_multimodal_model:
         return "the model takes more than text, which was tried with one cache"
     if len(specs) > 1 and scheduler.connector is not None:
@@ -219,6 +220,8 @@ def _unfit_drops(scheduler: Scheduler, tried: Tried) -> str:
     specs = [group.kv_cache_spec for group in groups]
     if not tried.dropping:
         return "with one"
+    if scheduler.vllm_config.speculative_config.method not in _EAGLE:
+        return f"by {' and '.join(_EAGLE)}"
     if any(not isinstance(spec, FullAttentionSpec | SlidingWindowSpec) for spec in specs):
         return "with full attention and windows"
     if len({spec.block_size for spec in specs}) > 1:

@@ -13,7 +13,6 @@ from spec.claims.states import Mode
 from spec.contract.facts import FACTS_ARE_FACTS, ROOM
 from spec.language.terms import conj
 
-
 SLOW = {Mode.OFFLOADABLE: pytest.mark.slow}  # the recorded invariant has the assumption in it
 
 
