@@ -133,6 +133,8 @@ class Ledger:
         for at, key in enumerate(keys if self.begins(keys) else ()):
             if (content := self._by_key.get(key)) is not None:
                 shared.update(dict.fromkeys(content.owners, at + 1))
+            elif self._groups.full:
+                break  # claims have every block up to their end
         return shared
 
     def place(self, pairs: Iterable[tuple[bytes, int]]) -> dict[Entry, list[Place]]:
