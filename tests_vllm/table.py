@@ -457,11 +457,27 @@ TRIED_LATER: Final = {
     "Mamba 2 in vLLM's own scheduler": replace(  # its steps are not computed
         SEVERAL, proofs=((15, 27, 42, 40, 2),), usable=40, model="granite 4"
     ),
+    "one cache, with a window": replace(
+        SEVERAL, proofs=((4, 18, 22, 21, 1),), usable=21, model="mistral"
+    ),
     "a drafting model": replace(
         L3,
         proofs=((60, 71, 131, 80, 51),),  # one block more for drafted tokens
         more=lambda folder: drafting("eagle", folder),
         twins=HARD_TWINS,
+    ),
+    "MTP": replace(
+        L3,
+        proofs=((60, 71, 131, 80, 51),),
+        more=lambda folder: drafting("mtp", folder),
+        twins=HARD_TWINS,
+    ),
+    "several caches, a drafting model": replace(  # a block more of the window, which is dropped
+        SEVERAL,
+        ends="0 refused 11",
+        told="accepted materialized end refused end end",
+        proofs=((17, 38, 55, 44, 11),),
+        more=lambda folder: drafting("eagle3", folder, "gpt-oss"),
     ),
     "a connector": replace(
         ROWS["reset of a hard claim"],
