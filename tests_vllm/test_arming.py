@@ -23,7 +23,7 @@ from vllm.v1.request import Request
 
 from runtime_hooks.demo.engine import claim
 from runtime_hooks.engines import adapter_of, checks, installed, package_of, shared
-from runtime_hooks.engines.shared.hook_points import LEASES
+from runtime_hooks.engines.shared.hook_points import LOADS
 from runtime_hooks.engines.shared.steps import StepHooks
 from runtime_hooks.plugin.arming import ArmingError, arm, disarm
 from runtime_hooks.settings.config import Settings
@@ -127,7 +127,7 @@ class TestArm:
         those that are read with NIXL alone, where that was not tried."""
         adapter: Any = adapter_of(installed())[0]
         nixl = "NixlConnector" in adapter.tried.connectors
-        points = adapter.points if nixl else (*adapter.points, *LEASES)
+        points = adapter.points if nixl else (*adapter.points, *LOADS)
         parts = [*SHARED.glob("*.py"), *OWN.glob("*.py")]
         named = {name for path in parts for name in attributes(path)}
         ours = {name for path in OURS.rglob("*.py") for name in defined(path)}
