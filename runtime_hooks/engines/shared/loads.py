@@ -1,10 +1,12 @@
-"""Observes what a KV connector loads into the pool, where it is no offload tier of claims.
+"""Observes a KV connector by its base class, where it is no offload tier of claims.
 
-A connector may leave the blocks of a request that ended for another engine to read: a lease. Its
-beginning, its end and the reads are no events of claims, and have a file of their own.
+`KVConnectorBase_V1` tells the scheduler which tokens a request loads, when a load has ended, which
+blocks were not loaded, and for which requests that ended blocks stay in use. `UNOBSERVED` is what
+it does not tell, for any connector. Nothing is concluded from that: blocks count as cached where
+vLLM caches them, and a claim that would rest on copies is rejected.
 
-Only what the base class of connectors tells the scheduler is used. So this does not observe what a
-connector saves, nor how long it keeps that, nor whether the bytes that it loads are right.
+A connector may leave the blocks of a request that ended for another engine to read, and name the
+lease, as NixlConnector does. Leases are no events of claims, and have a file of their own.
 """
 
 from __future__ import annotations
@@ -21,7 +23,15 @@ if TYPE_CHECKING:
     from runtime_hooks.engines.shared.wraps import Wraps
     from runtime_hooks.trace.leases import LeaseLog
 
-__all__ = ["LoadHooks"]
+__all__ = ["UNOBSERVED", "LoadHooks"]
+
+UNOBSERVED: Final = (
+    "which blocks it saves",
+    "how long it keeps them",
+    "the bytes that it loads",
+    "loads that fail without a report",
+)
+"""What the base class does not tell of a connector."""
 
 _EXPIRED: Final = "num_kv_expired_reqs"  # of the statistics of NixlConnector
 _NAMED: Final = ("remote_engine_id", "remote_request_id")
@@ -46,7 +56,22 @@ class LoadHooks:
         wraps.put(self._scheduler, "_handle_invalid_blocks", self._invalid)
         wraps.put(self._scheduler, "_connector_finished", self._finished)
         wraps.put(self._scheduler, "_update_from_kv_xfer_finished", self._transferred)
-        steps.step_computed = self._computed
+        wraps.put(self._scheduler, "_free_blocks", self._free_blocks)
+        self._steps = steps
+        steps.step_computed, steps.keeps_blocks = self._computed, self._keeps_blocks
+
+    # Blocks of requests that ended.
+
+    def _keeps_blocks(self, request: Any) -> bool:
+        """Whether the connector still reads or writes the blocks of a request that ended."""
+        return request.request_id in self._scheduler.requests
+
+    def _free_blocks(self, call: Callable[[Any], None]) -> Callable[[Any], None]:
+        def free_blocks(request: Any) -> None:
+            call(request)
+            self._steps.freed(request.request_id)
+
+        return free_blocks
 
     # Leases.
 
@@ -62,7 +87,9 @@ class LoadHooks:
     def _lease(self, request: Any, params: Any) -> None:
         if lease := _lease_of(params):
             self._leased[request.request_id] = lease
-            self._leases.began(lease, sum(map(len, params["remote_block_ids"])))
+            groups = params.get("remote_block_ids")
+            sizes = [len(ids) for ids in groups or () if isinstance(ids, list)]
+            self._leases.began(lease, sum(sizes))
 
     def _transferred(self, call: Callable[[Any], None]) -> Callable[[Any], None]:
         def update_from_kv_xfer_finished(kv_connector_output: Any) -> None:
@@ -76,7 +103,9 @@ class LoadHooks:
         their time, and does not name them.
         """
         sent = sorted(transfers.finished_sending or ())
-        expired = len(getattr(transfers.kv_connector_stats, "data", {}).get(_EXPIRED, ()))
+        stats = getattr(transfers.kv_connector_stats, "data", None)
+        ended = stats.get(_EXPIRED) if isinstance(stats, dict) else None
+        expired = len(ended) if isinstance(ended, list) else 0
         for request_id in sent:
             if lease := self._leased.pop(request_id, ""):
                 all_or_none = expired in (0, len(sent))
@@ -110,18 +139,20 @@ class LoadHooks:
     def _invalid(self, call: Callable[..., set[str]]) -> Callable[..., set[str]]:
         def handle_invalid_blocks(invalid_block_ids: Any, num_scheduled_tokens: Any) -> set[str]:
             affected = call(invalid_block_ids, num_scheduled_tokens)
-            self._wraps.instead("_handle_invalid_blocks", None, self._drop, affected)
+            about = (None, self._drop, affected, invalid_block_ids)
+            self._wraps.instead("_handle_invalid_blocks", *about)
             self._wraps.attempt("_handle_invalid_blocks", self._blocks.computed, self._step)
             self._step = None
             return affected
 
         return handle_invalid_blocks
 
-    def _drop(self, affected: Collection[str]) -> None:
+    def _drop(self, affected: Collection[str], invalid: Collection[int]) -> None:
         """Remove from the cache the blocks that were not loaded, and those computed from them.
 
         Where it computes them again, vLLM leaves them in the cache meanwhile. Under the policy
-        `fail` it leaves the blocks of requests that shared blocks which were not loaded.
+        `fail` it leaves the blocks of requests that shared blocks which were not loaded. Under
+        either it leaves blocks that no request uses by now.
         """
         manager, size = self._scheduler.kv_cache_manager, self._scheduler.block_size
         for request_id in sorted(affected):
@@ -131,6 +162,8 @@ class LoadHooks:
             for each in manager.coordinator.single_type_managers:
                 if each.num_cached_block.get(request_id, 0) > valid:
                     each.num_cached_block[request_id] = valid  # cached again once computed
+        known = range(len(manager.block_pool.blocks))
+        manager.block_pool.evict_blocks({block for block in invalid if block in known})
 
 
 def _lease_of(params: Any) -> str:

@@ -28,9 +28,12 @@ _LOADS: Final = (RequestStatus.WAITING_FOR_REMOTE_KVS, RequestStatus.FINISHED_AB
 
 
 def manager_of(scheduler: Any) -> Any:
-    """The manager of the engine's offload tier; None where it has none that can be hooked."""
+    """The manager of the engine's offload tier; None where it has none that can be hooked.
+
+    What a subclass of the connector does is not known.
+    """
     connector = scheduler.connector
-    if not isinstance(connector, OffloadingConnector) or connector.connector_scheduler is None:
+    if type(connector) is not OffloadingConnector or connector.connector_scheduler is None:
         return None
     if connector.connector_scheduler.config.blocks_per_chunk != 1:
         return None
@@ -90,7 +93,7 @@ class OffloadHooks:
         wraps.put(self._scheduler, "_update_waiting_for_remote_kv", self._loaded)
         wraps.put(self._scheduler, "_handle_invalid_blocks", self._invalid)
         wraps.put(self._scheduler, "_free_blocks", self._free_blocks)
-        steps.before_output, steps.still_loads = self._let_fail, self._still_loads
+        steps.before_output, steps.keeps_blocks = self._let_fail, self._still_loads
 
     # The tier.
 
@@ -263,7 +266,7 @@ class OffloadHooks:
         ]
 
     def _still_loads(self, request: Any) -> bool:
-        """Whether a load still writes to the blocks of a request that ends; then it ends later."""
+        """Whether a load still writes to the blocks of a request that ends."""
         aborted: str = request.request_id
         late = aborted in self._scheduler.requests and self._controller.offloaded.under_way(aborted)
         if late:
@@ -282,7 +285,7 @@ class OffloadHooks:
                 )
             if request_id in self._aborted:
                 self._aborted.discard(request_id)
-                self._steps.end(request_id, "_free_blocks")
+                self._steps.freed(request_id)
 
         return free_blocks
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from runtime_hooks.engines.shared.attributes import READS
-from runtime_hooks.engines.shared.engine import CONNECTORS, Tried
+from runtime_hooks.engines.shared.engine import Tried
 from runtime_hooks.engines.shared.hook_points import LEASES, POINTS
 from runtime_hooks.engines.shared.hooking import VllmAdapter
 
@@ -14,11 +14,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ADAPTER"]
 
-_TRIED: Final = Tried(
-    (*CONNECTORS, "ExampleConnector", "MultiConnector", "NixlConnector"),
-    several=CONNECTORS,
-    images=True,
-    within=True,
-)
+_TRIED: Final = Tried(connectors=True, several=True, images=True, within=True)
 
 ADAPTER: Final[Adapter] = VllmAdapter((*POINTS, *READS, *LEASES), _TRIED)
