@@ -67,6 +67,7 @@ class Controller:
     Args:
         identity: of the engine's cache.
         tier: the engine's offload tier; None where it has none.
+        no_tier: why it has none.
         next_engine: what the engine says of claims that outlive it; None where none does.
         groups: of its caches; None where it has one of full attention.
         prompts: computes the contents of a prompt's whole blocks.
@@ -82,6 +83,7 @@ class Controller:
         identity: CacheIdentity,
         tier: OffloadTier | None = None,
         *,
+        no_tier: str = "it has no offload tier",
         next_engine: NextEngine | None = None,
         groups: Groups | None = None,
         prompts: Callable[[Prompt], Sequence[bytes]],
@@ -104,7 +106,7 @@ class Controller:
             self._now,
             self.faults,
             groups=groups or Groups(),
-            tier=tier is not None,
+            no_tier="" if tier is not None else no_tier,
         )
         self.tracker = BlockTracker(
             pool, self._registry, self._emitter, self.tick, self._is_unfinished

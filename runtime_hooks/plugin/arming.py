@@ -150,9 +150,10 @@ class Armed:
         control = self._serve(attachment, folder, name)
         if routes is not None:
             self._routes[id(scheduler)] = routes
-        LOG.info(
-            "resident-claims is armed: %s", described(self.settings, path, socket, control, epoch)
-        )
+        about = described(self.settings, path, socket, control, epoch)
+        if unobserved := self.adapter.unobserved(scheduler):
+            about = f"{about}; {unobserved}"
+        LOG.info("resident-claims is armed: %s", about)
         self._preregister(waiting, attachment.controller.preregistration)
         return attachment
 

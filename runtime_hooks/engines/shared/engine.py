@@ -29,13 +29,16 @@ __all__ = [
     "EVERYWHERE",
     "LOADED",
     "TIER",
+    "UNOBSERVED",
     "Tried",
     "connector_of",
     "groups_of",
     "identity_of",
+    "no_tier",
     "unfit",
     "unfit_class",
     "unfit_config",
+    "unobserved",
 ]
 
 LOADED: Final = (
@@ -47,6 +50,14 @@ LOADED: Final = (
 
 TIER: Final = "OffloadingConnector"
 """The KV connector that is an offload tier for claims, and was tried with every version."""
+
+UNOBSERVED: Final = (
+    "which blocks it saves",
+    "how long it keeps them",
+    "which bytes it loads",
+    "loads that fail without a report",
+)
+"""What the base class of KV connectors does not tell."""
 
 _DRAFTING: Final = ("ngram", "eagle", "eagle3", "draft_model")
 _CACHES: Final = (
@@ -85,6 +96,21 @@ def connector_of(config: VllmConfig) -> str:
         return ""
     module = transfer.kv_connector_module_path
     return f"{module}.{transfer.kv_connector}" if module else str(transfer.kv_connector)
+
+
+def unobserved(config: VllmConfig) -> str:
+    """What is not observed of the KV connector; empty where there is none, or it is the tier."""
+    name = connector_of(config)
+    if name in ("", TIER):
+        return ""
+    return f"{name} is no offload tier for claims; not observed: {', '.join(UNOBSERVED)}"
+
+
+def no_tier(config: VllmConfig) -> str:
+    """Why claims have no offload tier, where the engine has none that can be hooked."""
+    name = connector_of(config)
+    untold = f": {name} does not tell which blocks it has" if name not in ("", TIER) else ""
+    return f"it has no offload tier{untold}"
 
 
 def unfit(scheduler: Scheduler, tried: Tried) -> str:

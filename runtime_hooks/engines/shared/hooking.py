@@ -25,8 +25,10 @@ from runtime_hooks.engines.shared.engine import (
     Tried,
     groups_of,
     identity_of,
+    no_tier,
     unfit,
     unfit_class,
+    unobserved,
 )
 from runtime_hooks.engines.shared.front import add_to_server
 from runtime_hooks.engines.shared.loads import LoadHooks
@@ -96,6 +98,10 @@ class VllmAdapter:
         groups = scheduler.kv_cache_config.kv_cache_groups
         return groups_of(groups, scheduler.hash_block_size)
 
+    def unobserved(self, scheduler: Any) -> str:
+        """What is not observed of the engine as it is configured; empty where all is."""
+        return unobserved(scheduler.vllm_config)
+
     def configured(self, flags: Sequence[str], *, load: bool) -> Configuration:
         """What the engine makes of a model and the flags of its server."""
         return configured(self, flags, load=load)
@@ -121,6 +127,7 @@ class VllmAdapter:
             pool,
             identity_of(scheduler),
             tier,
+            no_tier=no_tier(scheduler.vllm_config),
             next_engine=next_engine,
             groups=groups,
             prompts=prompts_of(scheduler, groups.lead),

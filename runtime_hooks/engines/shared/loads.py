@@ -1,9 +1,9 @@
 """Observes a KV connector by its base class, where it is no offload tier of claims.
 
 `KVConnectorBase_V1` tells the scheduler which tokens a request loads, when a load has ended, which
-blocks were not loaded, and for which requests that ended blocks stay in use. `UNOBSERVED` is what
-it does not tell, for any connector. Nothing is concluded from that: blocks count as cached where
-vLLM caches them, and a claim that would rest on copies is rejected.
+blocks were not loaded, and for which requests that ended blocks stay in use. Nothing is concluded
+from what it does not tell (`UNOBSERVED` of `runtime_hooks.engines.shared.engine`): blocks count as
+cached where vLLM caches them, and a claim that would rest on copies is rejected.
 
 A connector may leave the blocks of a request that ended for another engine to read, and name the
 lease, as NixlConnector does. Leases are no events of claims, and have a file of their own.
@@ -23,15 +23,7 @@ if TYPE_CHECKING:
     from runtime_hooks.engines.shared.wraps import Wraps
     from runtime_hooks.trace.leases import LeaseLog
 
-__all__ = ["UNOBSERVED", "LoadHooks"]
-
-UNOBSERVED: Final = (
-    "which blocks it saves",
-    "how long it keeps them",
-    "the bytes that it loads",
-    "loads that fail without a report",
-)
-"""What the base class does not tell of a connector."""
+__all__ = ["LoadHooks"]
 
 _EXPIRED: Final = "num_kv_expired_reqs"  # of the statistics of NixlConnector
 _NAMED: Final = ("remote_engine_id", "remote_request_id")

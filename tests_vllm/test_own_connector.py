@@ -1,0 +1,203 @@
+"""A connector of a module of its own: claims on the pool are kept, whatever it does."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from runtime_hooks.demo.engine import claim
+from runtime_hooks.demo.tiny import BLOCK
+from runtime_hooks.engines import adapter_of, installed
+from runtime_hooks.settings.config import TAKEN
+from runtime_hooks.trace.faults import LOG
+from runtime_hooks.trace.names import name_of
+from spec.claims.claim import Mode
+from spec.stream.outcome import ModeVerdict
+from tests_vllm.actions import held, look, reset, used
+from tests_vllm.conftest import Make
+from tests_vllm.engine import Engine
+from tests_vllm.own_connector import PLAN, owning
+from tests_vllm.test_random import busy, check, play
+
+ADAPTER: Any = adapter_of(installed())[0]
+KEPT = ModeVerdict.KEPT
+MODES = tuple(mode for mode in TAKEN if mode is not Mode.OFFLOADABLE)
+RESIDENT, ACTIVE, FILLER = ("resident", 61), ("active", 70), ("filler", 1)
+
+ROOM = 300
+"""Blocks of a pool in which a request is admitted again after its load failed.
+
+vLLM 0.32 counts what such a request needs twice, and leaves it waiting for ever where that does not
+fit; so it does without the plugin.
+"""
+
+pytestmark = pytest.mark.skipif(not ADAPTER.tried.connectors, reason="not tried with this version")
+
+
+def kept(engine: Engine) -> None:
+    """No hook failed, and the claim is kept."""
+    assert {} == engine.armed.attachments[0].faults
+    engine.close()
+    assert KEPT is engine.judge(Mode.HARD_PROTECTED).verdict
+
+
+def test_log(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The line that says how an engine is armed says what is not observed of the connector."""
+    lines: list[str] = []
+    monkeypatch.setattr(LOG, "info", lambda text, *parts: lines.append(text % parts))
+    make(engine=owning())
+    (line,) = lines
+    name = "tests_vllm.own_connector.OwnConnector"
+    assert f"; {name} is no offload tier for claims; not observed: which blocks it saves" in line
+
+
+@pytest.mark.parametrize("steps", [0, 1, 3])
+def test_back(make: Make, steps: int) -> None:
+    """Blocks that it loads, within a step or before it, count as found, and are held again."""
+    engine = make(engine=owning(steps=steps))
+    (first,) = engine.serve((*RESIDENT, claim()))
+    reset(engine)
+    (again,) = engine.serve(RESIDENT)
+    (refused,) = engine.serve(ACTIVE)
+    assert (first.tokens, 60 * BLOCK) == (again.tokens, again.cached)
+    assert "abort" == refused.finish_reason
+    assert (60, 60) == look(engine)
+
+    kept(engine)
+    mine = [e for e in engine.kinds("block_cached") if e.claim_id]
+    assert [(name_of("0"), False), (None, True)] == [
+        (e.request_id and e.request_id[0], e.found) for e in mine
+    ]
+    assert 2 == len(engine.kinds("claim_materialized"))
+    of_copies = ("store_finished", "host_copy_found", "host_copy_lost", "load_finished")
+    assert [] == engine.kinds(*of_copies)
+
+
+@pytest.mark.parametrize("policy", ["fail", "recompute"])
+@pytest.mark.parametrize(
+    ("steps", "names_blocks"), [(0, True), (2, True), (2, False)], ids=["within", "blocks", "request"]
+)
+def test_fails(make: Make, policy: str, steps: int, names_blocks: bool) -> None:
+    """What a failed load did not bring is not stated as cached, until the blocks are computed."""
+    engine = make(ROOM, engine=owning(policy, steps=steps, names_blocks=names_blocks))
+    (first,) = engine.serve(RESIDENT)
+    reset(engine)
+    PLAN.fail_next = 1
+    (answer,) = engine.serve((*RESIDENT, claim()))
+    assert 1 == PLAN.failed
+    failed = policy == "fail"
+    assert ("error" if failed else "length") == answer.finish_reason
+    assert (look(engine)[0] < 60) is failed
+    assert first.tokens == engine.serve(RESIDENT)[0].tokens
+    assert (60, 60) == look(engine)
+
+    kept(engine)
+    (there,) = engine.kinds("claim_materialized")
+    assert failed is (
+        (there.sequence or 0) > (engine.kinds("request_finished")[1].sequence or 0)
+    )
+
+
+@pytest.mark.parametrize("steps", [0, 2])
+def test_unused(make: Make, steps: int) -> None:
+    """A block that it reports as not loaded leaves the cache, also where no request uses it; a
+    claim on it is harmed. A number that no block has is left to vLLM."""
+    engine = make(engine=owning(steps=steps))
+    engine.serve((*RESIDENT, claim()))
+    PLAN.invalid = {held(engine)[0], 1000}
+    engine.serve(FILLER)
+    assert (59, 0) == look(engine) 
+    engine.serve(RESIDENT)
+    assert (60, 60) == look(engine)
+
+    kept(engine)
+    assert ["claim:resident"] == [event.claim_id for event in engine.kinds("claim_harmed")]
+    assert 2 == len(engine.kinds("claim_materialized"))
+
+
+def test_offloadable(make: Make) -> None:
+    """It is no offload tier for claims, which the answer says."""
+    engine = make(engine=owning())
+    (answer,) = engine.serve((*RESIDENT, claim(mode="offloadable")))
+    assert (
+        "this engine keeps no offloadable claims: it has no offload tier: "
+        "tests_vllm.own_connector.OwnConnector does not tell which blocks it has"
+    ) == answer.metadata["claim"]["reason"]
+
+
+class TestKeeps:
+    """A connector that keeps the blocks of a request that ended."""
+
+    PIN = {"pin": {"job_id": "agent", "ttl": "60 s", "owner_scope": "tenant"}}
+
+    def test_in_hand(self, make: Make) -> None:
+        """Such a request counts as in hand until its blocks are free: no claim takes them."""
+        engine = make(engine=owning(keeps=1.0))
+        engine.serve(("kept", 60))
+        PLAN.keeps = 0.0
+        assert 60 == used(engine)
+        (early,) = engine.serve((*RESIDENT, claim("claim:early", blocks=40)))
+        assert 0 == PLAN.changed
+        (late,) = engine.serve((*RESIDENT, claim(blocks=40)))
+        assert "an unfinished request needs 60 more blocks" in early.metadata["claim"]["reason"]
+        assert {"claim": {"decision": "accepted"}} == late.metadata
+
+        kept(engine)
+        ends = [(e.request_id or "")[0] for e in engine.kinds("request_finished")]
+        assert ["0", "1", "2"] == sorted(ends)
+        (rejected,) = engine.kinds("claim_rejected")
+        assert (rejected.sequence or 0) < (engine.kinds("request_finished")[0].sequence or 0)
+
+    def test_pin(self, make: Make) -> None:
+        """A pin is on the blocks that its request has, and is answered with the request."""
+        engine = make(engine=owning(keeps=1.0))
+        (answer,) = engine.serve(("kept", 60, self.PIN))
+        assert {"pin": {"decision": "accepted"}} == answer.metadata
+        engine.serve(FILLER)
+        (refused,) = engine.serve(ACTIVE)
+        assert "abort" == refused.finish_reason
+        assert {} == engine.armed.attachments[0].faults
+        engine.close()
+        assert KEPT is engine.judge(Mode.EXPIRING).verdict
+
+
+PLANS = {
+    "within": {},
+    "within, some fail": {"fails": 0.3},
+    "before": {"steps": 2, "asks_again": 0.3},
+    "before, some blocks fail": {"steps": 1, "fails": 0.3},
+    "before, some requests fail": {"steps": 3, "fails": 0.3, "names_blocks": False},
+}
+
+
+@pytest.mark.parametrize("policy", ["fail", "recompute"])
+@pytest.mark.parametrize("plan", PLANS, ids=[plan.replace(", ", "-") for plan in PLANS])
+def test_random(make: Make, plan: str, policy: str) -> None:
+    """Whatever comes, every claim is kept, and blocks that the connector keeps do not change."""
+    source = random.Random(plan + policy)
+    more = {"keeps": 0.2, "source": random.Random(plan)}
+    usable = ROOM if "before" in plan and policy == "recompute" else 80
+    engine = make(usable, engine=owning(policy, **{**more, **PLANS[plan]}), defer_s=0.01)
+    play(engine, source, MODES, {"length", "abort", *["error"] * (policy == "fail")})
+    assert ("fails" in PLANS[plan]) is bool(PLAN.failed)
+    assert 0 == PLAN.changed
+    check(engine, MODES)
+
+
+@pytest.mark.parametrize("overlap", [False, True], ids=["in turn", "overlapping"])
+@pytest.mark.parametrize("plan", ["within", "before", "before, some blocks fail"])
+def test_busy(make: Make, request: pytest.FixtureRequest, plan: str, overlap: bool) -> None:
+    """So is every claim where requests are preempted, with steps that overlap or not."""
+    if overlap:
+        request.getfixturevalue("overlapping")
+    sizes = {"max_num_batched_tokens": 8192, "max_model_len": 40 * BLOCK}
+    sizes["disable_log_stats"] = False
+    engine = make(
+        usable=40, engine={**sizes, **owning(keeps=0.1, **PLANS[plan])}, defer_s=0.01
+    )
+    busy(engine, random.Random(plan), MODES, tier=False, ends={"length", "abort", "error"})
+    counted = {m.name: m.value for m in engine.llm.get_metrics() if hasattr(m, "value")}
+    assert counted["vllm:num_preemptions"] > 0
+    check(engine, MODES)
