@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from typing import Any
 
@@ -43,14 +44,17 @@ def kept(engine: Engine) -> None:
     assert KEPT is engine.judge(Mode.HARD_PROTECTED).verdict
 
 
-def test_log(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The line that says how an engine is armed says what is not observed of the connector."""
+def test_unobserved(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The log and the trace say what is not observed of the connector."""
     lines: list[str] = []
     monkeypatch.setattr(LOG, "info", lambda text, *parts: lines.append(text % parts))
-    make(engine=owning())
+    engine = make(engine=owning())
+    engine.close()
+    first = f"which blocks {__package__}.own_connector.OwnConnector saves"
     (line,) = lines
-    name = "tests_vllm.own_connector.OwnConnector"
-    assert f"; {name} is no offload tier for claims; not observed: which blocks it saves" in line
+    assert f"; not observed: {first}, how long" in line
+    opened = json.loads(engine.trace.read_text().splitlines()[0])
+    assert (4, first) == (len(opened["unobserved"]), opened["unobserved"][0])
 
 
 @pytest.mark.parametrize("steps", [0, 1, 3])

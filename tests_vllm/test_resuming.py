@@ -32,7 +32,7 @@ ANSWER = {
 }
 
 saves = pytest.mark.skipif(
-    "ExampleConnector" not in ADAPTER.tried.connectors, reason="not tried with this version"
+    not ADAPTER.tried.connectors, reason="not tried with this version"
 )
 Start = Callable[..., Engine]
 

@@ -64,7 +64,7 @@ class Configuration:
 
     model: str
     unfit: str
-    unobserved: str
+    unobserved: tuple[str, ...]
     unknown: tuple[str, ...]
     usable: int | None
     flags: Mapping[str, Any]
@@ -100,8 +100,8 @@ class Adapter(Protocol):
     def unfit(self, scheduler: Any) -> str:
         """Why the engine of a scheduler cannot be hooked as configured; empty where it can be."""
 
-    def unobserved(self, scheduler: Any) -> str:
-        """What is not observed of the engine as it is configured; empty where all is."""
+    def unobserved(self, scheduler: Any) -> tuple[str, ...]:
+        """What is not observed of the engine as it is configured, in words."""
 
     def configured(self, flags: Sequence[str], *, load: bool) -> Configuration:
         """What the engine makes of a model and the flags of its server; the process is used up.

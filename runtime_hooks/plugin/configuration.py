@@ -59,7 +59,7 @@ def about(
             os.environ[SWITCH] = before
     notes = _notes(found.flags, settings)
     if found.unobserved and not found.unfit:
-        notes.append(found.unobserved)
+        notes.append(f"not observed: {', '.join(found.unobserved)}")
     why = found.unfit
     if settings is not None and settings.resume and found.flags.get("data_parallel_size", 1) != 1:
         why = why or RESUME_BY_RANK

@@ -52,12 +52,14 @@ TIER: Final = "OffloadingConnector"
 """The KV connector that is an offload tier for claims, and was tried with every version."""
 
 UNOBSERVED: Final = (
-    "which blocks it saves",
-    "how long it keeps them",
-    "which bytes it loads",
-    "loads that fail without a report",
+    "which blocks {} saves",
+    "how long {} keeps them",
+    "which bytes {} loads",
+    "loads of {} that fail without a report",
 )
-"""What the base class of KV connectors does not tell."""
+"""What the base class of KV connectors does not tell of one."""
+
+_LONGEST: Final = 200  # characters of the name of a connector
 
 _DRAFTING: Final = ("ngram", "eagle", "eagle3", "draft_model")
 _CACHES: Final = (
@@ -95,15 +97,14 @@ def connector_of(config: VllmConfig) -> str:
     if transfer is None or transfer.kv_connector is None:
         return ""
     module = transfer.kv_connector_module_path
-    return f"{module}.{transfer.kv_connector}" if module else str(transfer.kv_connector)
+    name = str(transfer.kv_connector)
+    return (f"{module}.{name}" if module else name)[-_LONGEST:]
 
 
-def unobserved(config: VllmConfig) -> str:
+def unobserved(config: VllmConfig) -> tuple[str, ...]:
     """What is not observed of the KV connector; empty where there is none, or it is the tier."""
     name = connector_of(config)
-    if name in ("", TIER):
-        return ""
-    return f"{name} is no offload tier for claims; not observed: {', '.join(UNOBSERVED)}"
+    return () if name in ("", TIER) else tuple(each.format(name) for each in UNOBSERVED)
 
 
 def no_tier(config: VllmConfig) -> str:

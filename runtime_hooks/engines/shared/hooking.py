@@ -98,8 +98,8 @@ class VllmAdapter:
         groups = scheduler.kv_cache_config.kv_cache_groups
         return groups_of(groups, scheduler.hash_block_size)
 
-    def unobserved(self, scheduler: Any) -> str:
-        """What is not observed of the engine as it is configured; empty where all is."""
+    def unobserved(self, scheduler: Any) -> tuple[str, ...]:
+        """What is not observed of the engine as it is configured, in words."""
         return unobserved(scheduler.vllm_config)
 
     def configured(self, flags: Sequence[str], *, load: bool) -> Configuration:
