@@ -87,6 +87,12 @@ class OffloadTracker:
         for entry, owned in self._claims_on(keys).items():
             self._record_copies(entry, set(), owned)
 
+    def found(self, keys: Iterable[bytes]) -> None:
+        """Contents that claims own are in the tier again, from another tier."""
+        self._tick()
+        for entry, owned in self._claims_on(keys).items():
+            self._record_copies(entry, owned, set())
+
     def _record_copies(self, entry: Entry, found: set[bytes], stored: set[bytes]) -> None:
         """Record the contents of which copies were found in the tier, or stored.
 

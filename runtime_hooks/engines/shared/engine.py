@@ -77,12 +77,14 @@ class Tried(NamedTuple):
     Args:
         connectors: whether KV connectors other than the offload tier were, by their base class.
         several: whether the offload tier was tried with several caches.
+        tiers: whether the offload tier was tried with other tiers behind it.
         images: whether models that take images were tried.
         within: whether states that are saved within a prefill were, as those of Mamba 2 are.
     """
 
     connectors: bool = False
     several: bool = False
+    tiers: bool = False
     images: bool = False
     within: bool = False
 

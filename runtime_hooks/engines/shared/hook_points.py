@@ -13,7 +13,7 @@ from runtime_hooks.engines.checks import Hook, Reads
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["LEASES", "POINTS", "taking"]
+__all__ = ["LEASES", "POINTS", "TIERS", "taking"]
 
 _SCHEDULER: Final = "vllm.v1.core.sched.scheduler:Scheduler."
 _POOL: Final = "vllm.v1.core.block_pool:BlockPool."
@@ -289,3 +289,22 @@ LEASES: Final = (
     Reads("vllm.v1.outputs:KVConnectorOutput", ("finished_sending", "kv_connector_stats")),
 )
 """The points at which `LoadHooks` observes leases, of versions with a connector that has them."""
+
+TIERS: Final = (
+    Hook(
+        "vllm.v1.kv_offload.tiering.manager:TieringOffloadingManager.complete_store",
+        ("self", "keys", "req_context", "success"),
+        sees="blocks are copied to the first of several offload tiers",
+    ),
+    Reads(
+        "vllm.v1.kv_offload.tiering.manager:TieringOffloadingManager",
+        ("primary_tier",),
+    ),
+    Reads(
+        "vllm.v1.kv_offload.tiering.manager:CPUPrimaryTierOffloadingManager",
+        ("prepare_write", "complete_write"),
+        does="observes copies that come from other tiers, and those that they replace",
+    ),
+    Reads("vllm.v1.kv_offload.tiering.spec:TieringOffloadingSpec", ("secondary_tier_configs",)),
+)
+"""The points at which `OffloadHooks` observes several tiers, of versions that were tried with it."""

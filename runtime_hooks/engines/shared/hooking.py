@@ -33,7 +33,7 @@ from runtime_hooks.engines.shared.engine import (
 from runtime_hooks.engines.shared.front import add_to_server
 from runtime_hooks.engines.shared.loads import LoadHooks
 from runtime_hooks.engines.shared.loop import wake_idle
-from runtime_hooks.engines.shared.offload import OffloadHooks, manager_of
+from runtime_hooks.engines.shared.offload import OffloadHooks, manager_of, primary_of
 from runtime_hooks.engines.shared.parallel import rank_of
 from runtime_hooks.engines.shared.pool import VllmPool
 from runtime_hooks.engines.shared.requests import in_group, prompts_of
@@ -83,7 +83,12 @@ class VllmAdapter:
     def unfit(self, scheduler: Any) -> str:
         """Why the engine of a scheduler cannot be hooked as configured; empty where it can be."""
         config = scheduler.vllm_config
-        return unfit(scheduler, self.tried) or self.unfit_settings(config)
+        if why := unfit(scheduler, self.tried) or self.unfit_settings(config):
+            return why
+        manager = manager_of(scheduler)
+        if primary_of(manager) is not manager and not self.tried.tiers:
+            return "the offload tier has others behind it, and one was tried"
+        return ""
 
     def unfit_settings(self, config: Any) -> str:
         """Why this version, unlike others, cannot be hooked with a configuration; or empty."""

@@ -29,6 +29,9 @@ FAILED_STORES: Final = "resident_claims_failed_stores"
 """The attribute that adds the ids of failed jobs to vLLM's report of completed jobs."""
 
 
+_TIERS: Final = "secondary_tier_configs"
+
+
 class CheckedWorker(OffloadingWorker):
     """A worker whose transfers may fail: it says so itself, or other bytes came back.
 
@@ -133,7 +136,9 @@ def check_workers(*, digests: bool) -> Callable[[], None]:
     def init_worker(self: Any, kv_caches: Any) -> None:
         made(self, kv_caches)
         if self.spec.blocks_per_chunk == 1:
-            self.worker = CheckedWorker(self.worker, kv_caches, digests=digests)
+            # What a chunk has from another tier was stored by no worker.
+            alone = not getattr(self.spec, _TIERS, ())
+            self.worker = CheckedWorker(self.worker, kv_caches, digests=digests and alone)
 
     def build_meta(self: Any) -> Any:
         meta = built(self)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from runtime_hooks.engines.shared.attributes import READS
 from runtime_hooks.engines.shared.engine import Tried
-from runtime_hooks.engines.shared.hook_points import LEASES, POINTS
+from runtime_hooks.engines.shared.hook_points import LEASES, POINTS, TIERS
 from runtime_hooks.engines.shared.hooking import VllmAdapter
 
 if TYPE_CHECKING:
@@ -14,6 +14,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ADAPTER"]
 
-_TRIED: Final = Tried(connectors=True, several=True, images=True, within=True)
+_TRIED: Final = Tried(connectors=True, several=True, tiers=True, images=True, within=True)
 
-ADAPTER: Final[Adapter] = VllmAdapter((*POINTS, *READS, *LEASES), _TRIED)
+ADAPTER: Final[Adapter] = VllmAdapter((*POINTS, *READS, *LEASES, *TIERS), _TRIED)
