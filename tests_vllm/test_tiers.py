@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from runtime_hooks.demo.engine import claim
+from runtime_hooks.demo.engine import claim, sampling
 from runtime_hooks.demo.scenes import offloading
-from runtime_hooks.demo.tiny import BLOCK, DEVICE
+from runtime_hooks.demo.tiny import BLOCK, DEVICE, tokens
 from runtime_hooks.engines import adapter_of, installed
 from runtime_hooks.settings.config import TAKEN, Drill
 from spec.claims.claim import Mode
@@ -107,7 +107,7 @@ def test_promoted(tiered: Tiered) -> None:
     engine = tiered()
     assert on_disk(engine, "resident")
     (first,) = engine.serve((*RESIDENT, claim(mode="offloadable")))
-    assert 60 * BLOCK == first.cached
+    assert 61 * BLOCK == first.cached
     assert (60, 60) == look(engine)
     engine.serve(FILLER)
     for other in ("x", "y", "z"):
@@ -122,12 +122,28 @@ def test_promoted(tiered: Tiered) -> None:
     assert 1 == len(engine.kinds("claim_restored"))
 
 
+def test_computed_meanwhile(tiered: Tiered) -> None:
+    """Copies that come from disk while a request computes the claim count once it is there: the
+    request skipped the look-up, and could not have loaded them."""
+    chunked = {"max_num_batched_tokens": 1024, "long_prefill_token_threshold": 256}
+    engine = tiered(usable=140, engine=chunked)
+    assert on_disk(engine, "resident")
+    params = [sampling(claim(mode="offloadable")), sampling()]
+    params[0].skip_reading_prefix_cache = True
+    prompts = [{"prompt_token_ids": tokens(*RESIDENT)} for _ in params]
+    engine.llm.generate(prompts, params, use_tqdm=False)
+    settle(engine)
+    kept(engine)
+    assert 1 == len(engine.kinds("claim_offloaded"))
+
+
 def test_store_fails(tiered: Tiered) -> None:
     """A copy that was not made is not written to the second tier either; the next one is."""
     engine = tiered(drill=Drill(fail_stores={CLAIM: 1}))
     engine.serve((*RESIDENT, claim(mode="offloadable")), FILLER)
     (refused,) = engine.serve(ACTIVE)
-    engine.serve(RESIDENT, FILLER)
+    engine.serve(RESIDENT)
+    engine.serve(FILLER)
     (served,) = engine.serve(ACTIVE)
     assert ("abort", "length") == (refused.finish_reason, served.finish_reason)
     kept(engine)
