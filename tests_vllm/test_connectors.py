@@ -29,9 +29,7 @@ KEPT = ModeVerdict.KEPT
 MODES = tuple(mode for mode in TAKEN if mode is not Mode.OFFLOADABLE)
 RESIDENT, ACTIVE = ("resident", 61), ("active", 70)
 
-pytestmark = pytest.mark.skipif(
-    not ADAPTER.tried.connectors, reason="not tried with this version"
-)
+pytestmark = pytest.mark.skipif(not ADAPTER.tried.connectors, reason="not tried with this version")
 
 Failing = Callable[..., Engine]
 

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import json
 import random
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
+from vllm.config import KVTransferConfig
 
 from runtime_hooks.demo.engine import claim
-from runtime_hooks.demo.tiny import BLOCK
+from runtime_hooks.demo.scenes import offloading
+from runtime_hooks.demo.tiny import BLOCK, DEVICE
 from runtime_hooks.engines import adapter_of, installed
 from runtime_hooks.settings.config import TAKEN
 from runtime_hooks.trace.faults import LOG
@@ -17,7 +22,7 @@ from runtime_hooks.trace.names import name_of
 from spec.claims.claim import Mode
 from spec.stream.outcome import ModeVerdict
 from tests_vllm.actions import held, look, reset, used
-from tests_vllm.conftest import Make
+from tests_vllm.conftest import LONG_S, Make
 from tests_vllm.engine import Engine
 from tests_vllm.own_connector import PLAN, owning
 from tests_vllm.test_random import busy, check, play
@@ -42,6 +47,12 @@ def kept(engine: Engine) -> None:
     assert {} == engine.armed.attachments[0].faults
     engine.close()
     assert KEPT is engine.judge(Mode.HARD_PROTECTED).verdict
+
+
+def as_part(transfer: KVTransferConfig) -> dict[str, Any]:
+    """A connector as a part of a MultiConnector."""
+    names = ("kv_connector", "kv_connector_module_path", "kv_role", "kv_connector_extra_config")
+    return {name: getattr(transfer, name) for name in names}
 
 
 def test_unobserved(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,7 +92,9 @@ def test_back(make: Make, steps: int) -> None:
 
 @pytest.mark.parametrize("policy", ["fail", "recompute"])
 @pytest.mark.parametrize(
-    ("steps", "names_blocks"), [(0, True), (2, True), (2, False)], ids=["within", "blocks", "request"]
+    ("steps", "names_blocks"),
+    [(0, True), (2, True), (2, False)],
+    ids=["within", "blocks", "request"],
 )
 def test_fails(make: Make, policy: str, steps: int, names_blocks: bool) -> None:
     """What a failed load did not bring is not stated as cached, until the blocks are computed."""
@@ -99,9 +112,7 @@ def test_fails(make: Make, policy: str, steps: int, names_blocks: bool) -> None:
 
     kept(engine)
     (there,) = engine.kinds("claim_materialized")
-    assert failed is (
-        (there.sequence or 0) > (engine.kinds("request_finished")[1].sequence or 0)
-    )
+    assert failed is ((there.sequence or 0) > (engine.kinds("request_finished")[1].sequence or 0))
 
 
 @pytest.mark.parametrize("steps", [0, 2])
@@ -112,7 +123,7 @@ def test_unused(make: Make, steps: int) -> None:
     engine.serve((*RESIDENT, claim()))
     PLAN.invalid = {held(engine)[0], 1000}
     engine.serve(FILLER)
-    assert (59, 0) == look(engine) 
+    assert (59, 0) == look(engine)
     engine.serve(RESIDENT)
     assert (60, 60) == look(engine)
 
@@ -131,10 +142,43 @@ def test_offloadable(make: Make) -> None:
     ) == answer.metadata["claim"]["reason"]
 
 
+def test_with_tier(make: Make) -> None:
+    """Beside OffloadingConnector in a MultiConnector it is a connector as any other: blocks come
+    back from either, and claims have no offload tier."""
+    parts = [owning(), offloading()]
+    several = {"connectors": [as_part(each["kv_transfer_config"]) for each in parts]}
+    transfer = KVTransferConfig(
+        kv_connector="MultiConnector", kv_role="kv_both", kv_connector_extra_config=several
+    )
+    engine = make(engine={"kv_transfer_config": transfer, "disable_hybrid_kv_cache_manager": True})
+    (first,) = engine.serve((*RESIDENT, claim()))
+    engine.serve(FILLER)
+    for keys in (PLAN.saved.keys(), set[bytes]()):  # it has them, and then it has none
+        engine.core.scheduler.connector.sub_connectors[0]._known &= keys
+        reset(engine)
+        (again,) = engine.serve(RESIDENT)
+        assert (first.tokens, True) == (again.tokens, again.cached >= 60 * BLOCK)
+        assert (60, 60) == look(engine)
+    (answer,) = engine.serve((*RESIDENT, claim("claim:other", mode="offloadable")))
+    reason = answer.metadata["claim"]["reason"]
+    assert reason.endswith("MultiConnector does not tell which blocks it has")
+    kept(engine)
+    assert 3 == len(engine.kinds("claim_materialized"))
+
+
+@pytest.mark.deep
+@pytest.mark.skipif(DEVICE != "cpu", reason="two ranks need two devices")
+def test_two_ranks(tmp_path: Path) -> None:
+    """So is the claim where the model is split over two processes, each with its own blocks."""
+    command = [sys.executable, "-m", "tests_vllm.two_ranks_own", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=LONG_S, check=False)
+    assert 0 == done.returncode, done.stderr
+    said = json.loads(done.stdout.splitlines()[-1])
+    assert {"same": True, "cached": 60 * BLOCK, "pressing": "abort", "verdict": "kept"} == said
+
+
 class TestKeeps:
     """A connector that keeps the blocks of a request that ended."""
-
-    PIN = {"pin": {"job_id": "agent", "ttl": "60 s", "owner_scope": "tenant"}}
 
     def test_in_hand(self, make: Make) -> None:
         """Such a request counts as in hand until its blocks are free: no claim takes them."""
@@ -157,7 +201,8 @@ class TestKeeps:
     def test_pin(self, make: Make) -> None:
         """A pin is on the blocks that its request has, and is answered with the request."""
         engine = make(engine=owning(keeps=1.0))
-        (answer,) = engine.serve(("kept", 60, self.PIN))
+        pin = {"job_id": "agent", "ttl": "60 s", "owner_scope": "tenant"}
+        (answer,) = engine.serve(("kept", 60, {"pin": pin}))
         assert {"pin": {"decision": "accepted"}} == answer.metadata
         engine.serve(FILLER)
         (refused,) = engine.serve(ACTIVE)
@@ -176,8 +221,19 @@ PLANS = {
 }
 
 
-@pytest.mark.parametrize("policy", ["fail", "recompute"])
-@pytest.mark.parametrize("plan", PLANS, ids=[plan.replace(", ", "-") for plan in PLANS])
+@pytest.mark.parametrize(
+    ("plan", "policy"),
+    [
+        pytest.param("within", "fail", marks=pytest.mark.deep),
+        ("within, some fail", "fail"),
+        pytest.param("within, some fail", "recompute", marks=pytest.mark.deep),
+        pytest.param("before", "fail", marks=pytest.mark.deep),
+        ("before, some blocks fail", "recompute"),
+        pytest.param("before, some blocks fail", "fail", marks=pytest.mark.deep),
+        ("before, some requests fail", "fail"),
+        pytest.param("before, some requests fail", "recompute", marks=pytest.mark.deep),
+    ],
+)
 def test_random(make: Make, plan: str, policy: str) -> None:
     """Whatever comes, every claim is kept, and blocks that the connector keeps do not change."""
     source = random.Random(plan + policy)
@@ -190,17 +246,24 @@ def test_random(make: Make, plan: str, policy: str) -> None:
     check(engine, MODES)
 
 
-@pytest.mark.parametrize("overlap", [False, True], ids=["in turn", "overlapping"])
-@pytest.mark.parametrize("plan", ["within", "before", "before, some blocks fail"])
+@pytest.mark.parametrize(
+    ("plan", "overlap"),
+    [
+        pytest.param("within", False, marks=pytest.mark.deep),
+        pytest.param("within", True, marks=pytest.mark.deep),
+        pytest.param("before", False, marks=pytest.mark.deep),
+        pytest.param("before", True, marks=pytest.mark.deep),
+        pytest.param("before, some blocks fail", False, marks=pytest.mark.deep),
+        ("before, some blocks fail", True),
+    ],
+)
 def test_busy(make: Make, request: pytest.FixtureRequest, plan: str, overlap: bool) -> None:
     """So is every claim where requests are preempted, with steps that overlap or not."""
     if overlap:
         request.getfixturevalue("overlapping")
     sizes = {"max_num_batched_tokens": 8192, "max_model_len": 40 * BLOCK}
     sizes["disable_log_stats"] = False
-    engine = make(
-        usable=40, engine={**sizes, **owning(keeps=0.1, **PLANS[plan])}, defer_s=0.01
-    )
+    engine = make(usable=40, engine={**sizes, **owning(keeps=0.1, **PLANS[plan])}, defer_s=0.01)
     busy(engine, random.Random(plan), MODES, tier=False, ends={"length", "abort", "error"})
     counted = {m.name: m.value for m in engine.llm.get_metrics() if hasattr(m, "value")}
     assert counted["vllm:num_preemptions"] > 0

@@ -31,9 +31,7 @@ ANSWER = {
     "after_a_crash": "no promise",
 }
 
-saves = pytest.mark.skipif(
-    not ADAPTER.tried.connectors, reason="not tried with this version"
-)
+saves = pytest.mark.skipif(not ADAPTER.tried.connectors, reason="not tried with this version")
 Start = Callable[..., Engine]
 
 

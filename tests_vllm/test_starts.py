@@ -28,8 +28,8 @@ from vllm.v1.kv_cache_interface import (
 
 from runtime_hooks.demo.tiny import DEVICE
 from runtime_hooks.engines.distribution import name_as_vllm
-from runtime_hooks.engines.shared.engine import unfit
 from runtime_hooks.engines.shared.engine import Tried as EngineTried
+from runtime_hooks.engines.shared.engine import unfit
 from runtime_hooks.plugin.arming import arm, disarm
 from runtime_hooks.settings.config import Settings
 from runtime_hooks.trace.faults import LOG

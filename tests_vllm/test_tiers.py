@@ -160,7 +160,7 @@ def test_disarmed(tiered: Tiered) -> None:
     assert tier.prepare_write == tier.prepare_store
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.deep) for n in (1, 2))])
 def test_random(tiered: Tiered, seed: int) -> None:
     """Whatever comes, every claim is kept."""
     engine = tiered(chunks=160, defer_s=0.01 * seed)
@@ -168,6 +168,7 @@ def test_random(tiered: Tiered, seed: int) -> None:
     check(engine, TAKEN)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("overlap", [False, True], ids=["in turn", "overlapping"])
 def test_busy(tiered: Tiered, request: pytest.FixtureRequest, overlap: bool) -> None:
     """So is every claim where requests are preempted, with steps that overlap or not."""

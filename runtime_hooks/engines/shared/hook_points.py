@@ -307,4 +307,4 @@ TIERS: Final = (
     ),
     Reads("vllm.v1.kv_offload.tiering.spec:TieringOffloadingSpec", ("secondary_tier_configs",)),
 )
-"""The points at which `OffloadHooks` observes several tiers, of versions that were tried with it."""
+"""The points at which `OffloadHooks` observes several tiers, of versions tried with them."""

@@ -1,4 +1,4 @@
-"""Offloads to several tiers on a machine without a GPU: vLLM's tiering spec, with copies by the CPU.
+"""Offloads to several tiers without a GPU: vLLM's tiering spec, with copies by the CPU.
 
 Name `MemcpyTieringSpec` as `runtime_hooks.engines.shared.memcpy` says, with `secondary_tiers`. The
 managers of all tiers are vLLM's own; they share the first one's memory through a mapped file.
@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-
 from vllm.v1.kv_offload.base import OffloadingWorker
 from vllm.v1.kv_offload.cpu.shared_offload_region import SharedOffloadRegion
 from vllm.v1.kv_offload.tiering.spec import TieringOffloadingSpec
