@@ -138,7 +138,7 @@ def test_offloadable(make: Make) -> None:
     (answer,) = engine.serve((*RESIDENT, claim(mode="offloadable")))
     assert (
         "this engine keeps no offloadable claims: it has no offload tier: "
-        "tests_vllm.own_connector.OwnConnector does not tell which blocks it has"
+        "tests_vllm.own_connector.OwnConnector does not report which blocks it has"
     ) == answer.metadata["claim"]["reason"]
 
 
@@ -161,7 +161,7 @@ def test_with_tier(make: Make) -> None:
         assert (60, 60) == look(engine)
     (answer,) = engine.serve((*RESIDENT, claim("claim:other", mode="offloadable")))
     reason = answer.metadata["claim"]["reason"]
-    assert reason.endswith("MultiConnector does not tell which blocks it has")
+    assert reason.endswith("MultiConnector does not report which blocks it has")
     kept(engine)
     assert 3 == len(engine.kinds("claim_materialized"))
 

@@ -28,6 +28,7 @@ from vllm.v1.kv_cache_interface import (
 
 from runtime_hooks.demo.tiny import DEVICE
 from runtime_hooks.engines.distribution import name_as_vllm
+from runtime_hooks.engines.shared import hooking
 from runtime_hooks.engines.shared.engine import Tried as EngineTried
 from runtime_hooks.engines.shared.engine import unfit
 from runtime_hooks.plugin.arming import arm, disarm
@@ -241,6 +242,15 @@ class TestUnfit:
             why = unfit(scheduler(transfer=transfer), ALL._replace(connectors=False))
             assert f"the KV connector is {name}, and OffloadingConnector was tried" == why
         assert "" == unfit(scheduler(transfer=OFFLOADING), ALL._replace(connectors=False))
+
+    @pytest.mark.parametrize("tried", [False, True])
+    def test_tiers(self, monkeypatch: pytest.MonkeyPatch, tried: bool) -> None:
+        """A version in which one offload tier was tried is refused with others behind it."""
+        several = SimpleNamespace(primary_tier=object())
+        monkeypatch.setattr(hooking, "manager_of", lambda scheduler: several)
+        adapter = hooking.VllmAdapter((), ALL._replace(tiers=tried))
+        why = "" if tried else "the offload tier has others behind it, and one was tried"
+        assert why == adapter.unfit(scheduler(transfer=OFFLOADING))
 
     @pytest.mark.parametrize(("value", "refused"), [("1", True), ("0", False)])
     def test_rust(self, monkeypatch: pytest.MonkeyPatch, value: str, refused: bool) -> None:

@@ -38,7 +38,7 @@ Now: TypeAlias = Mapping[TimeUnit, int]
 """The clocks: the monotonic time in ns, and the number of steps that the engine has begun."""
 
 _PER: Final = {TimeUnit.SECONDS: 1_000_000_000, TimeUnit.STEPS: 1}
-_ROUTES_NOTHING: Final = "one engine routes nothing: such a claim is for a router"
+_FOR_A_ROUTER: Final = "one engine routes nothing: such a claim is for a router"
 
 
 class Registry:
@@ -107,7 +107,7 @@ class Registry:
         needed = self.groups.needed(keys[:footprint])
         size, free = self._capacity(claim, needed)
         if (mode := claim.protection_mode) not in self._modes:
-            why = self._no_tier if mode is Mode.OFFLOADABLE else _ROUTES_NOTHING
+            why = self._no_tier if mode is Mode.OFFLOADABLE else _FOR_A_ROUTER
             return f"this engine keeps no {mode} claims: {why}"
         if (differs := self._differs(claim, keys)) is not None:
             return f"claim id {of} is live with {differs}; a new promise needs a new id"

@@ -57,7 +57,7 @@ UNOBSERVED: Final = (
     "which bytes {} loads",
     "loads of {} that fail without a report",
 )
-"""What the base class of KV connectors does not tell of one."""
+"""What the base class of KV connectors does not report of one."""
 
 _LONGEST: Final = 200  # characters of the name of a connector
 
@@ -112,7 +112,7 @@ def unobserved(config: VllmConfig) -> tuple[str, ...]:
 def no_tier(config: VllmConfig) -> str:
     """Why claims have no offload tier, where the engine has none that can be hooked."""
     name = connector_of(config)
-    untold = f": {name} does not tell which blocks it has" if name not in ("", TIER) else ""
+    untold = f": {name} does not report which blocks it has" if name not in ("", TIER) else ""
     return f"it has no offload tier{untold}"
 
 

@@ -1,9 +1,9 @@
 """Observes a KV connector by its base class, where it is no offload tier of claims.
 
-`KVConnectorBase_V1` tells the scheduler which tokens a request loads, when a load has ended, which
-blocks were not loaded, and for which requests that ended blocks stay in use. Nothing is concluded
-from what it does not tell (`UNOBSERVED` of `runtime_hooks.engines.shared.engine`): blocks count as
-cached where vLLM caches them, and a claim that would rest on copies is rejected.
+`KVConnectorBase_V1` reports to the scheduler which tokens a request loads, when a load has ended,
+which blocks were not loaded, and for which requests that ended blocks stay in use. No conclusion is
+drawn from what it does not report (`UNOBSERVED` of `runtime_hooks.engines.shared.engine`): blocks
+count as cached where vLLM caches them, and a claim that would rest on copies is rejected.
 
 A connector may leave the blocks of a request that ended for another engine to read, and name the
 lease, as NixlConnector does. Leases are no events of claims, and have a file of their own.
