@@ -305,6 +305,20 @@ TIERS: Final = (
         ("prepare_write", "complete_write"),
         does="observes copies that come from other tiers, and those that they replace",
     ),
-    Reads("vllm.v1.kv_offload.tiering.spec:TieringOffloadingSpec", ("secondary_tier_configs",)),
+    Reads(
+        "vllm.v1.kv_offload.tiering.spec:TieringOffloadingSpec",
+        (
+            "secondary_tier_configs",
+            "config",
+            "_engine_id",
+            "kv_bytes_per_chunk",
+            "cpu_page_size_per_worker",
+        ),
+    ),
+    Reads("vllm.v1.kv_offload.config:OffloadingConfig", ("parallel",)),
+    Reads(
+        "vllm.v1.kv_offload.cpu.shared_offload_region:SharedOffloadRegion",
+        ("create_next_worker_view", "cleanup"),
+    ),
 )
 """The points at which `OffloadHooks` observes several tiers, of versions tried with them."""
