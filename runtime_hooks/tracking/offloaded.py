@@ -85,7 +85,7 @@ class OffloadTracker:
         """Contents were copied to the tier; a claim with copies of all its blocks is offloaded."""
         self._tick()
         for entry, owned in self._claims_on(keys).items():
-            self._record_copies(entry, self._there(entry), owned)
+            self._record_copies(entry, self._there(entry) if entry.holds else set(), owned)
 
     def found(self, keys: Iterable[bytes]) -> None:
         """Contents are in the tier that came from another tier.
