@@ -19,6 +19,8 @@ DYNAMO ?= 1.6.1
 OTLP ?= 1.45.2
 ROTEL ?= 0.0.1a15
 NIXL ?= 1.5.1
+MATERIAL ?= 9.8.2
+MERMAID ?= 11.17.2
 BIN   := $(VENV)/bin
 STAMP := $(VENV)/.stamp
 PIP   := $(BIN)/python -m pip --disable-pip-version-check --no-input
@@ -28,7 +30,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-slow test-deep test-wheel native-core test-vllm test-vllm-core test-sglang test-dynamo test-nixl test-otlp test-prometheus test-vllm-gpu setup-vllm witness repeat bench soak fuzz mutate runs lint docs suite lock clean
+.PHONY: help demo test test-slow test-deep test-wheel native-core test-vllm test-vllm-core test-sglang test-dynamo test-nixl test-otlp test-prometheus test-vllm-gpu setup-vllm witness repeat bench soak fuzz mutate runs lint docs site suite lock clean
 
 help: ## Show these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -199,6 +201,20 @@ docs: $(STAMP) ## Regenerate the pages drawn from the specification
 	$(BIN)/python -m proofs docs
 	$(BIN)/python -m tests.docs_api
 	$(BIN)/python -m tests.notebooks
+
+# Not --quiet: strict counts the warnings that are printed.
+site: $(STAMP) ## Build the documentation site in build/site/html, and test it (needs npm; fetches 40 MB)
+	@test -e build/site/.stamp-$(MATERIAL)-$(MERMAID) || { rm -rf build/site && \
+		$(PYTHON) -m venv build/site/venv && build/site/venv/bin/python -m pip \
+		--disable-pip-version-check --no-input install -qq 'mkdocs==1.6.1' \
+		'mkdocs-material==$(MATERIAL)' && \
+		npm pack --silent --pack-destination build/site 'mermaid@$(MERMAID)' && \
+		tar -xzf build/site/mermaid-$(MERMAID).tgz -C build/site --strip-components=2 \
+		package/dist/mermaid.min.js && touch build/site/.stamp-$(MATERIAL)-$(MERMAID); }
+	$(BIN)/python docs_site/pages.py build/site/pages
+	@cp build/site/mermaid.min.js build/site/pages
+	NO_MKDOCS_2_WARNING=1 build/site/venv/bin/mkdocs build -f docs_site/mkdocs.yml
+	$(BIN)/python -m pytest tests_site
 
 suite: $(STAMP) ## Make the recorded suite of bad lowerings again
 	$(BIN)/python -m proofs counterexamples -o proofs/counterexamples/recorded
