@@ -2,7 +2,8 @@
 
 Pages keep their places in the tree, so that their links hold. Two things change. What is nested
 in a list is indented by four columns, as Python-Markdown requires. A link to a folder leads to its
-README.md or to a list of its files, or else becomes text.
+README.md or to a list of its files, or else becomes text. The search leaves out the changelog,
+which would be its first answer to everything.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ LISTED: Final = {
 """Folders for which a page with a list of their files is written, and its heading."""
 
 _TOP: Final = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
+_UNSEARCHED: Final = "---\nsearch: {exclude: true}\n---\n\n"
 _LINK: Final = re.compile(r"\[(?P<text>[^\]]*)\]\((?P<target>[^)#:\s]+)(?:#[^)]*)?\)")
 _MARKER: Final = re.compile(r"(?:[*+-]|\d+[.)]) +")
 _FENCE: Final = re.compile(r"(`{3,}|~{3,})")
@@ -44,7 +46,8 @@ def write(folder: Path) -> None:
     for page in pages():
         there = folder / page
         there.parent.mkdir(parents=True, exist_ok=True)
-        there.write_text(nested(_with_links((ROOT / page).read_text(), page)))
+        head = _UNSEARCHED if page.name == "CHANGELOG.md" else ""
+        there.write_text(head + nested(_with_links((ROOT / page).read_text(), page)))
     files = {at for page in pages() for at in _targets(page) if at.suffix != ".md"}
     files |= {path.relative_to(ROOT) for path in (ROOT / "docs/schema").iterdir()}
     for file in files:
