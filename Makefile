@@ -19,6 +19,9 @@ DYNAMO ?= 1.6.1
 OTLP ?= 1.45.2
 ROTEL ?= 0.0.1a15
 NIXL ?= 1.5.1
+MATERIAL ?= 9.8.2
+MERMAID ?= 11.17.2
+CYCLONEDX ?= 7.5.0
 BIN   := $(VENV)/bin
 STAMP := $(VENV)/.stamp
 PIP   := $(BIN)/python -m pip --disable-pip-version-check --no-input
@@ -28,7 +31,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-slow test-deep test-wheel native-core test-vllm test-vllm-part test-vllm-core test-sglang test-dynamo test-nixl test-otlp test-prometheus test-vllm-gpu setup-vllm witness repeat bench soak fuzz mutate runs lint docs suite lock clean
+.PHONY: help demo test test-slow test-deep test-wheel native-core test-vllm test-vllm-part test-vllm-core test-sglang test-dynamo test-nixl test-otlp test-prometheus test-vllm-gpu setup-vllm witness repeat bench soak fuzz mutate runs lint docs site suite release lock clean
 
 help: ## Show these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -206,8 +209,44 @@ docs: $(STAMP) ## Regenerate the pages drawn from the specification
 	$(BIN)/python -m tests.docs_api
 	$(BIN)/python -m tests.notebooks
 
+# Not --quiet: strict counts the warnings that are printed.
+site: $(STAMP) ## Build the documentation site in build/site/html, and test it (needs npm; fetches 40 MB)
+	@test -e build/site/.stamp-$(MATERIAL)-$(MERMAID) || { rm -rf build/site && \
+		$(PYTHON) -m venv build/site/venv && build/site/venv/bin/python -m pip \
+		--disable-pip-version-check --no-input install -qq 'mkdocs==1.6.1' \
+		'mkdocs-material==$(MATERIAL)' && \
+		npm pack --silent --pack-destination build/site 'mermaid@$(MERMAID)' && \
+		tar -xzf build/site/mermaid-$(MERMAID).tgz -C build/site --strip-components=2 \
+		package/dist/mermaid.min.js && touch build/site/.stamp-$(MATERIAL)-$(MERMAID); }
+	$(BIN)/python docs_site/pages.py build/site/pages
+	@cp build/site/mermaid.min.js build/site/pages
+	NO_MKDOCS_2_WARNING=1 build/site/venv/bin/mkdocs build -f docs_site/mkdocs.yml
+	$(BIN)/python -m pytest tests_site
+
 suite: $(STAMP) ## Make the recorded suite of bad lowerings again
 	$(BIN)/python -m proofs counterexamples -o models/counterexamples/recorded
+
+RELEASE := build/release
+
+# From the commit, so what is not tracked stays out, and so does the native core. The second time in
+# another folder, with other permissions, in another time zone.
+release: $(STAMP) ## Build this commit twice, compare the bytes, and list what it installs (SBOM)
+	@rm -rf $(RELEASE) && mkdir -p $(RELEASE)/dist $(RELEASE)/again
+	@git clone -q . $(RELEASE)/tree && cd $(RELEASE)/tree && \
+		$(abspath $(BIN))/python -m hatchling build -d ../dist
+	@umask 077 && git clone -q . $(RELEASE)/again/tree && cd $(RELEASE)/again/tree && \
+		TZ=Asia/Tokyo $(abspath $(BIN))/python -m hatchling build -d ../dist
+	diff -r $(RELEASE)/dist $(RELEASE)/again/dist
+	@sed -n 's/^\([a-z0-9._-]*==[^ ;]*\).*/\1/p' requirements.lock > $(RELEASE)/versions.txt
+	@for each in all sbom; do $(PYTHON) -m venv $(RELEASE)/$$each || exit 1; done
+	@$(RELEASE)/all/bin/python -m pip --disable-pip-version-check --no-input install -qq \
+		-c $(RELEASE)/versions.txt \
+		"resident-claims[all] @ file://$$(ls $(abspath $(RELEASE))/dist/*.whl)"
+	@$(RELEASE)/sbom/bin/python -m pip --disable-pip-version-check --no-input install -qq \
+		'cyclonedx-bom==$(CYCLONEDX)'
+	$(RELEASE)/sbom/bin/cyclonedx-py environment --output-reproducible --pyproject pyproject.toml \
+		-o $(RELEASE)/dist/sbom.json $(RELEASE)/all/bin/python
+	cd $(RELEASE)/dist && sha256sum * > SHA256SUMS && cat SHA256SUMS
 
 lock: ## Pin every dependency again in requirements.lock (LOCK_FLAGS=--upgrade for newer ones)
 	@echo "Pinning the dependencies in requirements.lock ..."
