@@ -1,0 +1,203 @@
+// Answers five questions about a claim, and shows what was chosen: a claim, verdict, event, request.
+
+const link_to = (words, target, title) =>
+  el("button", { type: "button", class: "link", title, onclick: () => choose(target) }, words);
+
+// What happened to a claim: the loss that counts, what it was for, and its report.
+function loss_of(claim) {
+  const { touch, event, found, link } = T, losses = I.losses.of(claim), broken = I.broken.of(claim);
+  if (!losses.length) return null;
+  const lines = new Set(Array.from(broken, (each) => found.line[each]));
+  const row = losses.find((each) => lines.has(event.line[touch.event[each]])) ?? losses[0];
+  const at = touch.event[row];
+  const report = Array.from(I.links.of(claim)).find(
+    (each) => D.names.links[link.kind[each]] === "loss" && link.line[each] === event.line[at]);
+  return { event: at, lost: touch.lost[row], more: losses.length - 1, report };
+}
+
+// The moment that the answers are about: the loss, else the first violation, else the end.
+function moment_of(claim) {
+  const loss = loss_of(claim), broken = I.broken.of(claim);
+  if (loss) return T.event.at[loss.event];
+  const places = Array.from(broken, (each) => T.found.at[each]).filter((at) => at >= 0);
+  return places.length ? Math.min(...places) : T.claim.end[claim];
+}
+
+function show_answers(claim) {
+  if (claim === ABSENT) return put("answers", el("p", { class: "plain" }, "No claim to show."));
+  const card = (question, answer, more, target) =>
+    el("div", { class: "card" }, el("h3", {}, question), el("p", { class: "answer" }, answer), more && el("p", { class: "more" }, more),
+      target && el("p", { class: "go" }, link_to("Show", target, "Show it on the timeline")));
+  const verdict = claim_verdict(claim), all = I.found.of(claim), broken = Array.from(I.broken.of(claim));
+  broken.sort((a, b) => T.found.line[a] - T.found.line[b]);
+  const open = Array.from(all).filter((each) => ["inconclusive", "pending"].includes(found_verdict(each)));
+  const loss = loss_of(claim), at = moment_of(claim), stream = T.claim.stream[claim];
+  const kept = Array.from(all).filter((each) => found_verdict(each) === "satisfied").length;
+  const why = verdict === "violated"
+    ? `${plural(broken.length, "obligation")} of ${all.length} violated: ${broken.map((each) => words(obligation(each))).join(", ")}.`
+    : verdict === "kept" ? `${kept} of ${all.length} obligations kept, ${all.length - kept} not put to the test.`
+    : `${text(T.claim.why[claim])}.`;
+  const lost = loss_answer(claim, loss), to = whom_answer(loss);
+  put("answers",
+    el("h2", {}, "Claim ", link_to(text(T.claim.id[claim]), { claim }, "Show the claim"), " ", chip(verdict)),
+    el("div", { class: "cards" },
+      card("Was it kept?", { kept: "Yes.", violated: "No.", inconclusive: "Nothing is concluded." }[verdict], why,
+        broken.length ? { found: broken[0], claim } : { claim }),
+      card("When was it lost?", ...lost, loss && { event: loss.event, claim }),
+      card("To whom?", ...to),
+      card("What should have happened?", ...expected(verdict, broken, open), broken.length > 0 && { found: broken[0], claim }),
+      el("div", { class: "card" }, el("h3", {}, `The pool ${loss || broken.length ? "then" : "at the end"}`),
+        el("dl", { class: "pool" }, pool_at(stream, at).map(([name, value, key]) => [
+          el("dt", {}, el("i", { class: `key ${key}` }), name), el("dd", {}, value)])))));
+}
+
+function loss_answer(claim, loss) {
+  if (!loss) return ["It was not.", "No event states that it lost blocks."];
+  const { event, link } = T, e = loss.event;
+  const footprint = T.claim.footprint[claim], of = footprint === ABSENT ? "" : ` of ${footprint}`;
+  const told = loss.report === undefined ? "No report of it follows."
+    : `Reported at line ${link.toline[loss.report]}, ${span(link.toat[loss.report] - event.at[e])} later.`;
+  const more = loss.more ? ` ${plural(loss.more, "more loss")}` + (loss.more === 1 ? "." : "es.").replace("losss", "loss") : "";
+  return [`${where(event.line[e], event.at[e])}.`, `${plural(loss.lost, "block")}${of}, by ${words(kind_of(e))}. ${told}${more}`];
+}
+
+function whom_answer(loss) {
+  if (!loss) return ["To nobody.", null];
+  const name = T.event.named[loss.event];
+  if (name === ABSENT) return [NOT_STATED, "The event that took the blocks names no request."];
+  const request = find_request(name, T.event.stream[loss.event]);
+  const arrival = request === ABSENT ? undefined
+    : I.events.of(request).find((each) => kind_of(each) === "request_arrived");
+  const needs = arrival === undefined ? null : `It arrived at ${where(T.event.line[arrival], T.event.at[arrival])}: ${text(T.event.about[arrival])}.`;
+  return [request === ABSENT ? `request ${text(name)}` : ["request ", link_to(text(name), { request }, "Show the request")], needs];
+}
+
+const find_request = (name, stream) =>
+  T.request.id.findIndex((each, row) => each === name && T.request.stream[row] === stream);
+
+function expected(verdict, broken, open) {
+  if (broken.length) {
+    const all = [...new Set(broken.map((each) => text(T.found.allowed[each])))];
+    return [`${sentence(all[0])}.`, all.length > 1 ? `And: ${all.slice(1).join("; ")}.` : null];
+  }
+  if (verdict === "kept") return ["Nothing else.", "What was owed was done."];
+  const codes = [...new Set(open.map((each) => T.found.code[each]))].filter((each) => each !== ABSENT).map(text);
+  if (codes.length) return [`For a verdict: ${D.remedies[codes[0]][1]}.`, `${codes[0]}, ${D.remedies[codes[0]][0]}`];
+  return [open.length ? "What is still owed." : NOT_STATED, open.map((each) => text(T.found.why[each])).slice(0, 2).join("; ")];
+}
+
+const sentence = (string) => string.charAt(0).toUpperCase() + string.slice(1);
+
+// The panel of what was chosen.
+
+function show_detail() {
+  const parts = chosen.found !== undefined ? verdict_parts(chosen.found)
+    : chosen.event !== undefined ? event_parts(chosen.event)
+    : chosen.request !== undefined ? request_parts(chosen.request)
+    : chosen.claim !== ABSENT ? claim_parts(chosen.claim) : [el("p", {}, "Nothing is chosen.")];
+  put("detail", parts);
+}
+
+const facts = (pairs) =>
+  el("dl", { class: "facts" }, pairs.map(([name, value]) => [el("dt", {}, name), el("dd", { class: value === NOT_STATED ? "unstated" : "" }, value)]));
+
+function claim_parts(claim) {
+  const { claim: of } = T;
+  const order = Object.keys(FOUND_MARKS);
+  const found = Array.from(I.found.of(claim)).sort((a, b) => order.indexOf(found_verdict(a)) - order.indexOf(found_verdict(b)));
+  return [
+    el("h2", {}, `Claim ${text(of.id[claim])}`),
+    el("p", {}, chip(claim_verdict(claim)), ` ${text(of.why[claim])}`),
+    el("h3", {}, "Obligations"),
+    el("ul", { class: "verdicts" }, found.map((each) => el("li", {},
+      link_to(words(obligation(each)), { found: each, claim }, "Show what decided"), chip(found_verdict(each), FOUND_WORDS[found_verdict(each)])))),
+    el("h3", {}, "What it stated"),
+    facts([
+      ["mode", text(of.mode[claim])], ["owner", text(of.owner[claim])], ["object", text(of.object[claim])],
+      ["predicate", text(of.predicate[claim])], ["footprint", of.footprint[claim] === ABSENT ? NOT_STATED : plural(of.footprint[claim], "block")],
+      ["content keys", whole(of.keys[claim])], ["duration", text(of.duration[claim])], ["priority", text(of.priority[claim])],
+      ["state at the end", D.names.states[of.state[claim]]], ["period", of.period[claim]],
+      ["stream", D.streams[of.stream[claim]].name || NOT_STATED], ["lines", `${of.line[claim]} to ${of.endline[claim]}`],
+    ]),
+  ];
+}
+
+function verdict_parts(row) {
+  const { found, claim: of, step, event } = T, claim = found.claim[row], stream = of.stream[claim], name = obligation(row);
+  const observer = D.observers[name], verdict = found_verdict(row), steps = Array.from(I.steps.of(row));
+  const code = text(found.code[row]), remedy = found.code[row] === ABSENT ? null : D.remedies[code];
+  const rule = steps.length ? observer.rules[step.rule[steps.at(-1)]] : null;
+  return [
+    el("p", { class: "back" }, link_to(`← claim ${text(of.id[claim])}`, { claim })),
+    el("h2", {}, words(name)),
+    el("p", {}, chip(verdict, FOUND_WORDS[verdict]), found.line[row] === ABSENT ? "" : ` ${where(found.line[row], found.at[row])}`),
+    facts([
+      ["because", text(found.why[row])],
+      found.allowed[row] !== ABSENT && ["expected instead", text(found.allowed[row])],
+      remedy && ["code", `${code}, ${remedy[0]}`], remedy && ["what to do", remedy[1]],
+      rule && !remedy && ["rule that fired", `${words(rule[0])} (${words(rule[1])})`],
+    ].filter(Boolean)),
+    quote(stream, found.line[row], verdict === "violated" ? 2 : 0),
+    el("h3", {}, `Its observer${steps.length ? ", and the path taken" : ""}`),
+    picture(name, steps),
+    steps.length > 0 && el("ol", { class: "steps" }, steps.map((each) => {
+      const happened = event_at(stream, step.line[each]);
+      return el("li", {}, link_to(where(step.line[each], step.at[each]), happened < 0 ? { found: row, claim, at: step.at[each] } : { event: happened, claim }),
+        step.request[each] === ABSENT ? "" : `, request ${text(step.request[each])}`, el("br"), observer.rules[step.rule[each]][4]);
+    })),
+    el("details", {}, el("summary", {}, "Why this is owed"), el("p", {}, observer.reason)),
+  ];
+}
+
+// The event of a line of a stream; -1 if none is shown.
+const event_at = (stream, line) => T.event.line.findIndex((each, row) => each === line && T.event.stream[row] === stream);
+
+function event_parts(row) {
+  const { event, touch, claim: of } = T, kind = kind_of(row), stream = event.stream[row];
+  const touched = Array.from(I.claims.of(row)), request = event.request[row];
+  return [
+    touched.length > 0 && el("p", { class: "back" }, link_to(`← claim ${text(of.id[touch.claim[touched[0]]])}`, { claim: touch.claim[touched[0]] })),
+    el("h2", {}, words(kind)),
+    el("p", {}, el("span", { class: "role" }, event.report[row] ? "report" : "fact"), ` ${where(event.line[row], event.at[row])}`),
+    el("p", {}, `${sentence(D.says[kind])}.`),
+    facts([
+      ["states", event.about[row] === ABSENT ? "nothing more" : text(event.about[row])],
+      ["request", request === ABSENT ? text(event.named[row]) : link_to(text(event.named[row]), { request })],
+      ["sequence", event.sequence[row] === ABSENT ? NOT_STATED : event.sequence[row]],
+      ...touched.map((each) => [`claim ${cut(text(of.id[touch.claim[each]]), 24)}`,
+        [touch.lost[each] && `lost ${plural(touch.lost[each], "block")}`, touch.gained[each] && `gained ${plural(touch.gained[each], "block")}`]
+          .filter(Boolean).join(", ") || "no block lost or gained"]),
+    ]),
+    quote(stream, event.line[row], 0),
+    el("h3", {}, "The pool then"),
+    facts(pool_at(stream, event.at[row]).map(([name, value]) => [name, value])),
+  ];
+}
+
+function request_parts(row) {
+  const { request, phase } = T, events = I.events.of(row);
+  return [
+    el("h2", {}, `Request ${text(request.id[row])}`),
+    el("p", {}, request.finished[row] ? "Finished." : "The stream or its period ended before it."),
+    facts([["from", where(request.line[row], request.at[row])], ["lasted", span(request.end[row] - request.at[row])]]),
+    el("h3", {}, "Phases"),
+    el("ol", { class: "steps" }, Array.from(I.phases.of(row), (each) => el("li", {},
+      `${words(D.names.phases[phase.phase[each]])}, ${span(phase.end[each] - phase.at[each])}`))),
+    el("h3", {}, "Events"),
+    el("ol", { class: "steps" }, Array.from(events.slice(0, 200), (each) => el("li", {},
+      link_to(words(kind_of(each)), { event: each }), ` ${where(T.event.line[each], T.event.at[each])}`))),
+    events.length > 200 && el("p", { class: "more" }, `and ${plural(events.length - 200, "more event")}, in the table`),
+  ];
+}
+
+// Lines of the trace, the one that is meant last.
+function quote(stream, line, before) {
+  if (line === ABSENT) return null;
+  const lines = [];
+  for (let each = Math.max(1, line - before); each <= line; each++) {
+    const found = quoted(stream, each);
+    if (found !== undefined || each === line)
+      lines.push(el("div", { class: each === line ? "meant" : "" }, el("b", {}, each), found ?? "(not quoted in this page)"));
+  }
+  return el("pre", { class: "quote", tabindex: 0, "aria-label": "Lines of the trace" }, lines);
+}

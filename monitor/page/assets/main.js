@@ -1,0 +1,228 @@
+// Begins the page: the verdict, the filters, what was chosen, keys and pointers.
+
+function show_verdict() {
+  const shown = D.headline.replace(/^(kept|violated|inconclusive): /, "");
+  put("files", D.inputs.map((each) => each.file).join(", "));
+  put("verdict", chip(D.verdict), el("h1", {}, `${sentence(shown)}.`));
+  $("verdict").className = D.verdict;
+  for (const each of D.breaks.slice(0, 5)) {
+    const [title, remedy] = D.remedies[each.code];
+    $("verdict").append(el("p", { class: "break" }, `${each.code} ${title}, line ${each.line}: ${each.why}. What to do: ${remedy}.`));
+  }
+  const open = [...new Set(T.found.code)].filter((each) => each !== ABSENT).map(text).filter((code) => !D.breaks.some((each) => each.code === code));
+  if (D.verdict === "inconclusive")
+    for (const code of open.slice(0, 3)) $("verdict").append(el("p", { class: "break" }, `${code} ${D.remedies[code][0]}. What to do: ${D.remedies[code][1]}.`));
+  for (const each of D.unjudged.claims.slice(0, 3))
+    $("verdict").append(el("p", { class: "break" }, `Claim ${each.claim_id} is not judged: ${each.why}. What to do: --mode ${each.hint ?? "MODE"} judges it by that mode.`));
+}
+
+function show_about() {
+  const theorem = D.theorem.applies ? "applies" : `does not apply: ${D.theorem.because}`;
+  put("about", facts([
+    ["read", D.inputs.map((each) => `${each.file}, ${plural(each.lines, "line")}`).join("; ")],
+    ["judged by", `${D.mode === "auto" ? "the mode that each claim states" : `mode ${D.mode}`}, ${D.bundle} bundle${D.strict ? ", strict" : ""}`],
+    ["theorem", theorem],
+    ["positions", D.axis === "lines" ? "line numbers: the trace states no times" : "times of the stream, since the first line of its file"],
+    ["left out", D.left_out.join(", ") || "nothing"],
+    ["made by", `resident-claims ${D.tool}, specification ${D.spec.slice(0, 12)}`],
+    ["assumed", "the instrumentation states facts as they were"],
+  ]));
+}
+
+function show_difference() {
+  if (!D.against) return;
+  const { files, rows, claims, more, headlines } = D.against;
+  const table = (caption, heads, body) => el("table", {}, el("caption", {}, caption),
+    el("thead", {}, el("tr", {}, heads.map((head) => el("th", { scope: "col" }, head)))),
+    el("tbody", {}, body.map((row) => el("tr", { class: row[1] === row[2] ? "" : "changed" }, row.map((cell, place) => el(place ? "td" : "th", place ? {} : { scope: "row" }, cell))))));
+  const names = ["", `here: ${files[0].join(", ")}`, `against: ${files[1].join(", ")}`];
+  put("difference", el("h2", {}, "What changed"), table("Two runs", names, [["in a sentence", ...headlines], ...rows]),
+    claims.length > 0 && table("Claims with another verdict", names, claims), more > 0 && el("p", {}, `and ${plural(more, "more claim")}`));
+  $("difference").hidden = false;
+}
+
+// Filters.
+
+function make_filters() {
+  const options = (id, pairs) => put(id, pairs.map(([value, words]) => el("option", { value }, words)));
+  const seen = new Set(T.event.kind), ids = [...new Set(T.claim.id)].slice(0, 1000);
+  options("by-claim", [["", "all"], ...ids.map((id) => [id, cut(text(id), 40)])]);
+  options("by-verdict", [["", "all"], ...D.names.verdicts.map((each) => [each, each])]);
+  options("by-kind", [["", "all"], ["report", "reports"], ["fact", "facts"], ["loss", "losses"],
+    ...D.names.kinds.map((kind, number) => [number, words(kind)]).filter(([number]) => seen.has(number))]);
+  for (const id of ["by-claim", "by-verdict", "by-kind"]) $(id).addEventListener("change", apply_filters);
+  $("search").addEventListener("input", apply_filters);
+  $("filters").addEventListener("submit", (event) => event.preventDefault());
+}
+
+function apply_filters() {
+  const { claim, request, event, found, touch } = T;
+  const searched = $("search").value.trim().toLowerCase(), id = $("by-claim").value, verdict = $("by-verdict").value, kind = $("by-kind").value;
+  const hit = searched ? D.texts.map((each) => each.toLowerCase().includes(searched)) : null;
+  const has = (...numbers) => !hit || numbers.some((number) => number !== ABSENT && hit[number]);
+  const named = searched ? D.names.kinds.map((each) => words(each).includes(searched) || each.includes(searched)) : [];
+  const all = (rows) => Array.from({ length: rows }, (_, row) => row);
+  const by_claim = (row) => (id === "" || claim.id[row] === Number(id)) && (verdict === "" || claim_verdict(row) === verdict);
+  const narrow = id !== "" || verdict !== "";
+  const touches = (row) => { for (const each of I.claims.of(row)) if (by_claim(touch.claim[each])) return true; return false; };
+  const of_kind = (row) => kind === "" || (kind === "report" ? event.report[row] : kind === "fact" ? !event.report[row]
+    : kind === "loss" ? Array.from(I.claims.of(row)).some((each) => touch.lost[each] > 0) : event.kind[row] === Number(kind));
+  const events = all(event.rows).filter((row) => of_kind(row) && (!narrow || touches(row) || (event.request[row] >= 0 && wanted_requests().has(event.request[row])))
+    && (!hit || named[event.kind[row]] || has(event.named[row], event.about[row]) || Array.from(I.claims.of(row)).some((each) => has(claim.id[touch.claim[each]]))));
+  // The requests that took blocks of these claims, or on which a report names them.
+  let close = null;
+  function wanted_requests() {
+    if (close) return close;
+    close = new Set();
+    const near = new Set();
+    for (let row = 0; row < touch.rows; row++) if (touch.claim[row] >= 0 && by_claim(touch.claim[row])) near.add(`${event.stream[touch.event[row]]} ${event.named[touch.event[row]]}`);
+    for (let row = 0; row < request.rows; row++) if (near.has(`${request.stream[row]} ${request.id[row]}`)) close.add(row);
+    return close;
+  }
+  const claims = all(claim.rows).filter((row) => by_claim(row) && (!hit || has(claim.id[row], claim.owner[row], claim.object[row], claim.mode[row])));
+  const requests = all(request.rows).filter((row) => (!narrow || wanted_requests().has(row)) && has(request.id[row]));
+  const some = new Set(claims);
+  const lanes = hit && claims.length + requests.length === 0;
+  lay_out(lanes ? all(claim.rows).filter(by_claim) : claims, lanes ? all(request.rows) : requests);
+  const order = Object.keys(FOUND_MARKS);
+  fill_table("verdicts", all(found.rows).filter((row) => some.has(found.claim[row])).sort((a, b) => order.indexOf(found_verdict(a)) - order.indexOf(found_verdict(b))));
+  fill_table("claims", claims);
+  fill_table("requests", requests);
+  fill_table("events", events);
+  const filtered = searched || narrow || kind;
+  put("matches", filtered ? `${plural(claims.length, "claim")}, ${plural(requests.length, "request")}, ${plural(events.length, "event")}` : "");
+  redraw();
+}
+
+// What is chosen.
+
+function choose(target) {
+  const { touch, event, found, request } = T;
+  const claim = target.claim ?? (target.event !== undefined && I.claims.of(target.event).length ? touch.claim[I.claims.of(target.event)[0]] : chosen.claim);
+  const other = claim !== chosen.claim;
+  chosen = { ...target, claim };
+  const at = target.at ?? (target.found !== undefined ? found.at[target.found] : target.event !== undefined ? event.at[target.event]
+    : target.request !== undefined ? request.at[target.request] : claim === ABSENT ? -1 : moment_of(claim));
+  view.wanted = at >= 0 ? at : null;
+  if (other) show_answers(claim);
+  show_detail();
+  if (at >= 0) reveal(at);
+  const row = rows.find((each) => (target.request !== undefined ? each.requests?.includes(target.request) : each.kind === "claim" && each.claim === claim));
+  const box = $("scroll");
+  if (row && (row.y < box.scrollTop || row.y + row.h > box.scrollTop + box.clientHeight)) box.scrollTop = row.y - 60;
+  redraw();
+}
+
+// The next or the previous event in the table of events, from what is chosen on.
+function step(by) {
+  const { rows } = tables.events, here = chosen.event === undefined ? -1 : rows.indexOf(chosen.event);
+  const at = here >= 0 ? here + by : rows.findIndex((row) => T.event.at[row] >= (view.wanted ?? 0)) + (by < 0 ? -1 : 0);
+  if (rows[at] !== undefined) choose({ event: rows[at] });
+}
+
+// Pointers and keys.
+
+const under = (x, y) => hits.findLast((hit) => x >= hit.x && x <= hit.x + hit.w && y >= hit.y && y <= hit.y + hit.h);
+
+function tip(hit, pointer) {
+  const box = $("tip");
+  box.hidden = !hit;
+  if (!hit) return;
+  const { event } = T;
+  const lines = hit.found !== undefined ? [`${words(obligation(hit.found))}: violated`, text(T.found.why[hit.found])]
+    : hit.event !== undefined ? [words(kind_of(hit.event)), where(event.line[hit.event], event.at[hit.event]), event.about[hit.event] === ABSENT ? "" : text(event.about[hit.event])]
+    : hit.slice !== undefined ? [D.names.states[T.slice.state[hit.slice]], `${span(T.slice.end[hit.slice] - T.slice.at[hit.slice])}${T.slice.judged[hit.slice] ? "" : ", as reported after a break"}`]
+    : hit.request !== undefined ? [`request ${text(T.request.id[hit.request])}`, span(T.request.end[hit.request] - T.request.at[hit.request])]
+    : hit.claim !== undefined ? [text(T.claim.id[hit.claim]), claim_verdict(hit.claim)] : [];
+  box.replaceChildren(...lines.filter(Boolean).map((each) => el("div", {}, cut(each, 200))));
+  box.style.left = `${Math.min(pointer.clientX + 14, innerWidth - box.offsetWidth - 8)}px`;
+  box.style.top = `${Math.min(pointer.clientY + 14, innerHeight - box.offsetHeight - 8)}px`;
+}
+
+function listen() {
+  const box = $("scroll");
+  let held = null, moved = false;
+  for (const area of [box, $("pool")]) {
+    const local = (event) => { const bounds = area.getBoundingClientRect(); return [event.clientX - bounds.left, event.clientY - bounds.top]; };
+    area.addEventListener("pointerdown", (event) => { held = { x: event.clientX, y: event.clientY, from: view.from, to: view.to, top: box.scrollTop }; moved = false; });
+    area.addEventListener("pointermove", (event) => {
+      const [x, y] = local(event), { left, at } = scale(box.clientWidth);
+      if (held && event.buttons && event.pointerType !== "touch") {
+        moved ||= Math.abs(event.clientX - held.x) + Math.abs(event.clientY - held.y) > 4;
+        if (moved) {
+          const by = ((held.x - event.clientX) / (box.clientWidth - left)) * (held.to - held.from);
+          show(held.from + by, held.to + by);
+          if (area === box) box.scrollTop = held.top + held.y - event.clientY;
+        }
+      }
+      view.hover = x > left ? at(x) : null;
+      const hit = area === box ? under(x, y) : null;
+      area.style.cursor = hit ? "pointer" : "default";
+      tip(hit, event);
+      redraw();
+    });
+    area.addEventListener("pointerleave", () => { view.hover = null; tip(null); redraw(); });
+    area.addEventListener("wheel", (event) => {
+      if (document.activeElement !== box && !event.ctrlKey) return;
+      const [x] = local(event), { left, at } = scale(box.clientWidth);
+      if (x < left && area === box) return;
+      event.preventDefault();
+      zoom(event.deltaY > 0 ? 1.25 : 0.8, at(Math.max(x, left)));
+    }, { passive: false });
+    area.addEventListener("click", (event) => {
+      const hit = area === box && !moved ? under(...local(event)) : null;
+      held = null;
+      if (!hit) return;
+      const { found, event: happened, request, claim, slice } = hit;
+      choose(found !== undefined ? { found, claim } : happened !== undefined ? { event: happened, ...(claim !== undefined && { claim }) }
+        : request !== undefined ? { request } : slice !== undefined ? { claim, at: T.slice.at[slice] } : claim !== undefined ? { claim } : chosen);
+    });
+  }
+  box.addEventListener("scroll", redraw);
+  box.addEventListener("keydown", (event) => {
+    const keys = {
+      "+": () => zoom(0.7), "=": () => zoom(0.7), "-": () => zoom(1.4), 0: whole_axis, ArrowLeft: () => pan(-0.15), ArrowRight: () => pan(0.15),
+      ArrowUp: () => (box.scrollTop -= 60), ArrowDown: () => (box.scrollTop += 60), n: () => step(1), p: () => step(-1),
+      Home: () => show(0, view.to - view.from), End: () => show(I.end - (view.to - view.from), I.end),
+    };
+    if (event.ctrlKey || event.metaKey || event.altKey || !keys[event.key]) return;
+    event.preventDefault();
+    keys[event.key]();
+  });
+  $("in").addEventListener("click", () => zoom(0.6));
+  $("out").addEventListener("click", () => zoom(1.6));
+  $("fit").addEventListener("click", whole_axis);
+  $("theme").addEventListener("click", () => {
+    const root = document.documentElement, dark = getComputedStyle(root).colorScheme.includes("dark");
+    root.dataset.theme = dark ? "light" : "dark";
+    colours = {};
+    redraw();
+  });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { colours = {}; redraw(); });
+  addEventListener("resize", () => { apply_filters(); });
+}
+
+function show_legend() {
+  const states = new Set(T.slice.state), phases = new Set(T.phase.phase);
+  put("legend", [
+    ...D.names.states.filter((_, n) => states.has(n)).map((each) => [each, each]),
+    ...D.names.phases.filter((_, n) => phases.has(n)).map((each) => [`request ${words(each)}`, each]),
+  ].map(([said, key]) => el("li", {}, el("i", { class: `key ${key}` }), said)),
+    el("li", {}, "▼ report, above the bar"), el("li", {}, "▲ fact, below it"), el("li", { class: "violated" }, "red: a loss, a harm, a refusal, a violation"));
+}
+
+unpack().then(() => {
+  show_verdict();
+  show_about();
+  show_difference();
+  show_legend();
+  make_tables();
+  make_filters();
+  listen();
+  whole_axis();
+  apply_filters();
+  const worst = ["violated", "inconclusive", "kept"].map((each) => Array.from(T.claim.verdict, (_, row) => row).find((row) => claim_verdict(row) === each));
+  choose({ claim: worst.find((each) => each !== undefined) ?? ABSENT });
+  if (chosen.claim === ABSENT) show_answers(ABSENT);
+  document.documentElement.dataset.ready = "yes";
+}).catch((problem) => put("verdict", el("p", { class: "plain" }, `The page could not be shown: ${problem}`)));
