@@ -35,6 +35,7 @@ from spec.stream.outcome import ModeVerdict
 
 if TYPE_CHECKING:
     from monitor.timeline.items import Found, Item
+    from spec.claims.states import Mode
     from spec.events.canonical import Event
 
 __all__ = ["MOST_ROWS", "NAMES", "Collected"]
@@ -49,7 +50,7 @@ NAMES: Final[dict[str, list[str]]] = {
     "states": [*ClaimState],
     "phases": [*Phase],
     "kinds": [*Kind],
-    "verdicts": [*ModeVerdict],
+    "verdicts": [*ModeVerdict, "not judged"],
     "found": [*Verdict],
     "links": [*Linked],
     "obligations": [*OBLIGATIONS],
@@ -90,16 +91,20 @@ class Collected:
 
     Positions count from the first line of a file, so that they are small.
 
+    Args:
+        mode: the one that was asked for; claims that state another are not judged.
+
     Attributes:
         wanted: the lines that are worth a quotation, as file and number, the best first.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, mode: Mode | None = None) -> None:
         self.texts, self.columns = Texts(), _columns()
         self.streams: list[dict[str, Any]] = []
         self.breaks: list[dict[str, Any]] = []
         self.axis = "lines"
         self.left_out: dict[str, int] = {}
+        self._mode = mode
         self._files: list[str] = []
         self._base: dict[str, int] = {}
         self._begun: dict[int, tuple[int, ...]] = {}
@@ -183,6 +188,7 @@ class Collected:
     def _claim_ended(self, item: ClaimEnded) -> None:
         number, begun = self.texts.number, self._begun.pop(item.claim)
         stream, file = begun[1], item.point.file
+        judged = self._mode in (None, item.mode)
         texts = (item.mode, item.stated_mode, item.owner, item.predicate, item.object_id)
         priority = None if item.priority is None else str(item.priority)
         # Lanes end in another order than they begin: their number comes with the row.
@@ -197,10 +203,10 @@ class Collected:
             number(priority),
             *(ABSENT if each is None else each for each in (item.footprint, item.keys)),
             _PLACES["states"][item.state],
-            _PLACES["verdicts"][item.verdict],
+            _PLACES["verdicts"][item.verdict if judged else "not judged"],
             number(item.why),
         )
-        for name, found in item.obligations.items():
+        for name, found in item.obligations.items() if judged else ():
             self._found(item, stream, file, name, found)
 
     def _found(self, item: ClaimEnded, stream: int, file: str, name: str, found: Found) -> None:

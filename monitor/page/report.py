@@ -67,7 +67,7 @@ def made(
     Raises:
         InputError: a file or a line of it cannot be read.
     """
-    collected, run = Collected(), Run()
+    collected, run = Collected(options.mode), Run()
     report = _judged(traces, options, run, collected, progress)
     difference = None
     if against is not None:

@@ -192,7 +192,9 @@ class Lanes(Stream):
             self._usable = None
         self._period = self.judge.period
         self._point = self._before = point
-        if self._written.axis is not None:
+        # A mark without a time may come first: the clock of the stream is not known yet.
+        axis, timed = self._written.axis, self._line.time_ns is not None
+        if axis is not None and (timed or self._line.events or axis is Axis.LINES):
             self._begin(point)
         return point
 
@@ -207,7 +209,7 @@ class Lanes(Stream):
         written, time_ns = self._written, self._line.time_ns
         if written.axis is None and self._line.events:
             written.axis = Axis.LINES if time_ns is None else Axis.TIME
-        last = None if self._before is None else self._before.at
+        last = self._before.at if self._begun and self._before is not None else None
         if written.axis is not Axis.TIME:
             found = number
         elif time_ns is None:

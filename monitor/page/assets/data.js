@@ -74,6 +74,8 @@ function index() {
   I.phases = group(phase.request, request.rows);
   I.events = group(event.request, request.rows);
   I.links = group(link.claim, claim.rows);
+  I.named = group(link.toclaim, claim.rows);
+  I.conflicts = group(link.request, request.rows, (i) => D.names.links[link.kind[i]] === "conflict");
   touch.at = touch.event.length ? Float64Array.from(touch.event, (e) => event.at[e]) : [];
   I.counts = D.streams.map(() => new Map());
   for (let i = 0; i < count.rows; i++) {

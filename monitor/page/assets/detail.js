@@ -32,27 +32,31 @@ function show_answers(claim) {
   broken.sort((a, b) => T.found.line[a] - T.found.line[b]);
   const open = Array.from(all).filter((each) => ["inconclusive", "pending"].includes(found_verdict(each)));
   const loss = loss_of(claim), at = moment_of(claim), stream = T.claim.stream[claim];
+  // What keeps every claim of its mode from a verdict, such as a file that ends too early.
+  const unsure = D.modes.find((each) => each.mode === text(T.claim.mode[claim]) && each.verdict === "inconclusive")?.why;
   const kept = Array.from(all).filter((each) => found_verdict(each) === "satisfied").length;
   const why = verdict === "violated"
     ? `${plural(broken.length, "obligation")} of ${all.length} violated: ${broken.map((each) => words(obligation(each))).join(", ")}.`
+    : verdict === "not judged" ? "It states another mode than the one that was asked for."
+    : verdict === "kept" && unsure ? `${sentence(unsure)}.`
     : verdict === "kept" ? `${kept} of ${all.length} obligations kept, ${all.length - kept} not put to the test.`
     : `${text(T.claim.why[claim])}.`;
   const lost = loss_answer(claim, loss), to = whom_answer(loss);
   put("answers",
     el("h2", {}, "Claim ", link_to(text(T.claim.id[claim]), { claim }, "Show the claim"), " ", chip(verdict)),
     el("div", { class: "cards" },
-      card("Was it kept?", { kept: "Yes.", violated: "No.", inconclusive: "Nothing is concluded." }[verdict], why,
+      card("Was it kept?", { kept: unsure ? "Not certain." : "Yes.", violated: "No." }[verdict] ?? "Nothing is concluded.", why,
         broken.length ? { found: broken[0], claim } : { claim }),
       card("When was it lost?", ...lost, loss && { event: loss.event, claim }),
       card("To whom?", ...to),
-      card("What should have happened?", ...expected(verdict, broken, open), broken.length > 0 && { found: broken[0], claim }),
+      card("What should have happened?", ...expected(claim, verdict, broken, open), broken.length > 0 && { found: broken[0], claim }),
       el("div", { class: "card" }, el("h3", {}, `The pool ${loss || broken.length ? "then" : "at the end"}`),
         el("dl", { class: "pool" }, pool_at(stream, at).map(([name, value, key]) => [
           el("dt", {}, el("i", { class: `key ${key}` }), name), el("dd", {}, value)])))));
 }
 
 function loss_answer(claim, loss) {
-  if (!loss) return ["It was not.", "No event states that it lost blocks."];
+  if (!loss) return ["No loss is stated.", "No event states that it lost blocks."];
   const { event, link } = T, e = loss.event;
   const footprint = T.claim.footprint[claim], of = footprint === ABSENT ? "" : ` of ${footprint}`;
   const told = loss.report === undefined ? "No report of it follows."
@@ -62,7 +66,7 @@ function loss_answer(claim, loss) {
 }
 
 function whom_answer(loss) {
-  if (!loss) return ["To nobody.", null];
+  if (!loss) return ["No loss is stated.", null];
   const name = T.event.named[loss.event];
   if (name === ABSENT) return [NOT_STATED, "The event that took the blocks names no request."];
   const request = find_request(name, T.event.stream[loss.event]);
@@ -75,12 +79,14 @@ function whom_answer(loss) {
 const find_request = (name, stream) =>
   T.request.id.findIndex((each, row) => each === name && T.request.stream[row] === stream);
 
-function expected(verdict, broken, open) {
+function expected(claim, verdict, broken, open) {
   if (broken.length) {
     const all = [...new Set(broken.map((each) => text(T.found.allowed[each])))];
     return [`${sentence(all[0])}.`, all.length > 1 ? `And: ${all.slice(1).join("; ")}.` : null];
   }
-  if (verdict === "kept") return ["Nothing else.", "What was owed was done."];
+  if (verdict === "kept") return ["Nothing else.", "What was put to the test was done."];
+  const unjudged = D.unjudged.claims.find((each) => each.claim_id === text(T.claim.id[claim]));
+  if (unjudged) return [`For a verdict: --mode ${unjudged.hint ?? "MODE"}.`, sentence(unjudged.why)];
   const codes = [...new Set(open.map((each) => T.found.code[each]))].filter((each) => each !== ABSENT).map(text);
   if (codes.length) return [`For a verdict: ${D.remedies[codes[0]][1]}.`, `${codes[0]}, ${D.remedies[codes[0]][0]}`];
   return [open.length ? "What is still owed." : NOT_STATED, open.map((each) => text(T.found.why[each])).slice(0, 2).join("; ")];
@@ -108,7 +114,7 @@ function claim_parts(claim) {
   return [
     el("h2", {}, `Claim ${text(of.id[claim])}`),
     el("p", {}, chip(claim_verdict(claim)), ` ${text(of.why[claim])}`),
-    el("h3", {}, "Obligations"),
+    el("h3", {}, found.length ? "Obligations" : "No obligation is judged"),
     el("ul", { class: "verdicts" }, found.map((each) => el("li", {},
       link_to(words(obligation(each)), { found: each, claim }, "Show what decided"), chip(found_verdict(each), FOUND_WORDS[found_verdict(each)])))),
     el("h3", {}, "What it stated"),

@@ -5,8 +5,12 @@ const HEIGHTS = { stream: 26, claim: 84, requests: 30 };
 const MOST_LANES = 60; // requests up to this number have a lane each; more share lanes
 const TROUBLE = new Set([
   "claim_harmed", "claim_block_lost", "claim_unmaterialized", "claim_restoration_failed", "load_failed",
-  "cache_reset", "request_refused", "claim_rejected",
+  "cache_reset", "claim_rejected",
 ]);
+const ACTIONS = new Set(["request_refused", "request_deferred", "request_routed_elsewhere", "request_bounded",
+  "request_offloaded", "request_split"]); // on a request that does not fit beside the claims
+const mark_colour = (event, lost, gained) => lost > 0 || TROUBLE.has(kind_of(event)) ? "violated"
+  : ACTIONS.has(kind_of(event)) ? "deferred" : gained > 0 ? "kept" : "quiet";
 let rows = [], hits = [], chosen = { claim: ABSENT };
 
 // The rows of the lanes, after the filters; requests that do not overlap may share one.
@@ -136,18 +140,17 @@ function draw_claim(pen, row, x, left, right) {
     const each = states[i], state = D.names.states[slice.state[each]];
     const from = Math.max(x(slice.at[each]), left - 2), to = Math.min(Math.max(x(slice.end[each]), from + 2), right + 14);
     pen.globalAlpha = slice.judged[each] ? 1 : 0.4;
-    bar_of(pen, from, bar, to - from, 20, state, cut(state, Math.floor((to - from - 10) / 6.6)));
+    bar_of(pen, from, bar, to - from, 20, state, to - from > 44 ? cut(state, Math.floor((to - from - 10) / 6.6)) : "");
     pen.globalAlpha = 1;
     hits.push({ x: from, y: bar - row.y + top, w: to - from, h: 20, claim: row.claim, slice: each });
     i = Math.max(i + 1, first_from(states, slice.at, slice.at[each] + (view.to - view.from) / 1600, i + 1) - 1);
   }
   const mark = (each, px) => {
     const event = touch.event[each], report = T.event.report[event], lost = touch.lost[each], gained = touch.gained[each];
-    const bad = lost > 0 || TROUBLE.has(kind_of(event));
-    const y = report ? row.y + 22 : row.y + 63;
-    triangle(pen, px, y, report ? 6 : -6, bad ? "violated" : gained > 0 ? "kept" : "quiet");
+    const y = report ? row.y + 22 : row.y + 63, name = mark_colour(event, lost, gained);
+    triangle(pen, px, y, report ? 6 : -6, name);
     if (lost > 0 || (gained > 0 && I.touches.of(row.claim).length < 40)) {
-      pen.fillStyle = colour(bad ? "violated" : "kept");
+      pen.fillStyle = colour(name);
       pen.font = "600 11px system-ui, sans-serif";
       pen.fillText(lost > 0 ? `−${lost}` : `+${gained}`, px + 8, y + 7);
     }
@@ -181,8 +184,10 @@ function draw_requests(pen, row, x) {
     bar_of(pen, from, row.y + 8, to - from, 14, "waiting", "");
     for (const part of I.phases.of(each)) {
       const begin = x(phase.at[part]), end = Math.max(x(phase.end[part]), begin + 3), name = D.names.phases[phase.phase[part]];
-      bar_of(pen, begin, row.y + 8, end - begin, 14, name, end - begin > 60 ? words(name) : "", 10);
+      bar_of(pen, begin, row.y + 8, end - begin, 14, name, end - begin > 50 ? words(name) : "", 10);
     }
+    for (const link of I.conflicts.of(each)) // from where it does not fit, to the action on it
+      fill_rect(pen, x(T.link.at[link]), row.y + 24, Math.max(2, x(T.link.toat[link]) - x(T.link.at[link])), 3, "deferred");
     hits.push({ x: from, y: top + 6, w: Math.max(8, to - from), h: 18, request: each });
     if (to - from > 4 || row.requests.length === 1) request_marks(pen, row, each, x, top);
   }
@@ -190,10 +195,10 @@ function draw_requests(pen, row, x) {
 
 function request_marks(pen, row, request, x, top) {
   each_in_view(I.events.of(request), T.event.at, x, (event, px) => {
-    const bad = TROUBLE.has(kind_of(event));
-    pen.fillStyle = colour(bad ? "violated" : "ink");
+    const name = mark_colour(event, 0, 0);
+    pen.fillStyle = colour(name === "quiet" ? "ink" : name);
     pen.beginPath();
-    pen.arc(px, row.y + 15, bad ? 4.5 : 2.5, 0, 7);
+    pen.arc(px, row.y + 15, name === "quiet" ? 2.5 : 4.5, 0, 7);
     pen.fill();
     hits.push({ x: px - 5, y: top + 8, w: 10, h: 14, event, request });
   });
@@ -201,8 +206,8 @@ function request_marks(pen, row, request, x, top) {
 
 // From a report on a request to the claims that it names, and from a loss to its report.
 function draw_links(pen, row, places, x) {
-  const { link } = T, named = I.linked ??= group(link.toclaim, T.claim.rows);
-  for (const each of named.of(row.claim).slice(0, 400)) {
+  const { link } = T;
+  for (const each of I.named.of(row.claim).slice(0, 400)) {
     const at = link.at[each], to = link.toat[each];
     if (Math.max(at, to) < view.from || Math.min(at, to) > view.to) continue;
     const from = places.get(link.claim[each] >= 0 ? `c${link.claim[each]}` : `r${link.request[each]}`);

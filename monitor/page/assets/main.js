@@ -208,7 +208,8 @@ function show_legend() {
     ...D.names.states.filter((_, n) => states.has(n)).map((each) => [each, each]),
     ...D.names.phases.filter((_, n) => phases.has(n)).map((each) => [`request ${words(each)}`, each]),
   ].map(([said, key]) => el("li", {}, el("i", { class: `key ${key}` }), said)),
-    el("li", {}, "▼ report, above the bar"), el("li", {}, "▲ fact, below it"), el("li", { class: "violated" }, "red: a loss, a harm, a refusal, a violation"));
+    el("li", {}, "▼ report, above the bar"), el("li", {}, "▲ fact, below it"), el("li", { class: "violated" }, "red: loss, harm, violation"),
+    el("li", {}, el("i", { class: "key deferred" }), "does not fit beside the claims, and the action on it"));
 }
 
 unpack().then(() => {
@@ -222,7 +223,8 @@ unpack().then(() => {
   whole_axis();
   apply_filters();
   const worst = ["violated", "inconclusive", "kept"].map((each) => Array.from(T.claim.verdict, (_, row) => row).find((row) => claim_verdict(row) === each));
-  choose({ claim: worst.find((each) => each !== undefined) ?? ABSENT });
-  if (chosen.claim === ABSENT) show_answers(ABSENT);
+  const claim = worst.find((each) => each !== undefined) ?? ABSENT, broken = claim === ABSENT ? [] : I.broken.of(claim);
+  choose(broken.length ? { claim, found: broken[0] } : { claim });
+  if (claim === ABSENT) show_answers(ABSENT);
   document.documentElement.dataset.ready = "yes";
 }).catch((problem) => put("verdict", el("p", { class: "plain" }, `The page could not be shown: ${problem}`)));

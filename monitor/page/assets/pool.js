@@ -34,6 +34,14 @@ function draw_pool() {
       fill_rect(pen, px, top + TIER - 4 - size, 1, Math.max(1, size), "tier");
     });
   });
+  const last = count_at(stream, "usable", Math.min(view.to, I.end));
+  if (last !== null) {
+    pen.textAlign = "right";
+    pen.fillStyle = colour("ink");
+    pen.font = "600 11px system-ui, sans-serif";
+    pen.fillText(`capacity ${whole(last)}`, right + 10, y(last) - 9);
+    pen.textAlign = "left";
+  }
   label_pool(pen, stream, tiers, left, most, y, counts.size > 0);
   draw_hover(pen, x, 0, height, left);
 }
