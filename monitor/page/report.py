@@ -16,7 +16,6 @@ from monitor.results import USUAL
 from spec.contract.modes import Bundle
 from spec.contract.obligations import OBLIGATIONS
 from spec.events.kinds import Kind
-from spec.language.prose import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -76,7 +75,7 @@ def made(
     head = collected.head()
     wanted = collected.wanted
     if len(wanted) > MOST_LINES:
-        head["left_out"].append(f"the text of {counted(len(wanted) - MOST_LINES, 'line')}")
+        head["left_out"].append(f"the text of lines beyond the {MOST_LINES:,} that matter most")
     sentence = headline(report)
     head |= {
         "schema": SCHEMA,

@@ -48,7 +48,7 @@ function group(keys, size, wanted = () => true) {
   for (let v = 0; v < size; v++) starts[v + 1] += starts[v];
   const next = starts.slice(), rows = new Int32Array(starts[size]);
   for (let i = 0; i < keys.length; i++) if (keys[i] >= 0 && wanted(i)) rows[next[keys[i]]++] = i;
-  return { of: (v) => rows.subarray(starts[v], starts[v + 1]) };
+  return { starts, rows, of: (v) => rows.subarray(starts[v], starts[v + 1]) };
 }
 
 // Lanes have numbers of their own: from here on a claim or a request is the number of its row.
@@ -67,7 +67,9 @@ function index() {
   I.slices = group(slice.claim, claim.rows);
   I.found = group(found.claim, claim.rows);
   I.steps = group(step.found, found.rows);
-  I.touches = group(touch.claim, claim.rows);
+  const is_report = (i) => event.report[touch.event[i]] === 1;
+  I.reports = group(touch.claim, claim.rows, is_report);
+  I.facts = group(touch.claim, claim.rows, (i) => !is_report(i));
   I.losses = group(touch.claim, claim.rows, (i) => touch.lost[i] > 0);
   I.broken = group(found.claim, claim.rows, (i) => D.names.found[found.verdict[i]] === "violated");
   I.claims = group(touch.event, event.rows);
@@ -76,6 +78,10 @@ function index() {
   I.links = group(link.claim, claim.rows);
   I.named = group(link.toclaim, claim.rows);
   I.conflicts = group(link.request, request.rows, (i) => D.names.links[link.kind[i]] === "conflict");
+  const order = Object.keys(FOUND_MARKS).map((each) => D.names.found.indexOf(each));
+  I.graver = Int32Array.from(order.flatMap((each) => [...group(found.verdict, D.names.found.length).of(each)]));
+  I.lossy = new Uint8Array(event.rows);
+  for (let i = 0; i < touch.rows; i++) if (touch.lost[i] > 0) I.lossy[touch.event[i]] = 1;
   touch.at = touch.event.length ? Float64Array.from(touch.event, (e) => event.at[e]) : [];
   I.counts = D.streams.map(() => new Map());
   for (let i = 0; i < count.rows; i++) {

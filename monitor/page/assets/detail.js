@@ -20,7 +20,13 @@ function moment_of(claim) {
   const loss = loss_of(claim), broken = I.broken.of(claim);
   if (loss) return T.event.at[loss.event];
   const places = Array.from(broken, (each) => T.found.at[each]).filter((at) => at >= 0);
-  return places.length ? Math.min(...places) : T.claim.end[claim];
+  return places.length ? Math.min(...places) : last_of(claim);
+}
+
+// Where the last state of a claim ends; nothing is known of it from there on.
+function last_of(claim) {
+  const states = I.slices.of(claim);
+  return states.length ? T.slice.end[states.at(-1)] : T.claim.end[claim];
 }
 
 function show_answers(claim) {
@@ -60,8 +66,8 @@ function loss_answer(claim, loss) {
   const { event, link } = T, e = loss.event;
   const footprint = T.claim.footprint[claim], of = footprint === ABSENT ? "" : ` of ${footprint}`;
   const told = loss.report === undefined ? "No report of it follows."
-    : `Reported at line ${link.toline[loss.report]}, ${span(link.toat[loss.report] - event.at[e])} later.`;
-  const more = loss.more ? ` ${plural(loss.more, "more loss")}` + (loss.more === 1 ? "." : "es.").replace("losss", "loss") : "";
+    : `Reported at line ${link.toline[loss.report]}, ${link.toat[loss.report] > event.at[e] ? `${span(link.toat[loss.report] - event.at[e])} later` : "at the same time"}.`;
+  const more = loss.more ? ` ${loss.more} more ${loss.more === 1 ? "loss" : "losses"}.` : "";
   return [`${where(event.line[e], event.at[e])}.`, `${plural(loss.lost, "block")}${of}, by ${words(kind_of(e))}. ${told}${more}`];
 }
 
@@ -123,7 +129,7 @@ function claim_parts(claim) {
       ["predicate", text(of.predicate[claim])], ["footprint", of.footprint[claim] === ABSENT ? NOT_STATED : plural(of.footprint[claim], "block")],
       ["content keys", whole(of.keys[claim])], ["duration", text(of.duration[claim])], ["priority", text(of.priority[claim])],
       ["state at the end", D.names.states[of.state[claim]]], ["period", of.period[claim]],
-      ["stream", D.streams[of.stream[claim]].name || NOT_STATED], ["lines", `${of.line[claim]} to ${of.endline[claim]}`],
+      ["stream", stream_name(of.stream[claim])], ["lines", `${of.line[claim]} to ${of.endline[claim]}`],
     ]),
   ];
 }

@@ -9,8 +9,8 @@ const TROUBLE = new Set([
 ]);
 const ACTIONS = new Set(["request_refused", "request_deferred", "request_routed_elsewhere", "request_bounded",
   "request_offloaded", "request_split"]); // on a request that does not fit beside the claims
-const mark_colour = (event, lost, gained) => lost > 0 || TROUBLE.has(kind_of(event)) ? "violated"
-  : ACTIONS.has(kind_of(event)) ? "deferred" : gained > 0 ? "kept" : "quiet";
+const mark_colour = (event, lost, gained, broken) => TROUBLE.has(kind_of(event)) || (lost > 0 && broken) ? "violated"
+  : lost > 0 ? "ink" : ACTIONS.has(kind_of(event)) ? "deferred" : gained > 0 ? "kept" : "quiet";
 let rows = [], hits = [], chosen = { claim: ABSENT };
 
 // The rows of the lanes, after the filters; requests that do not overlap may share one.
@@ -37,12 +37,12 @@ function lay_out(claims, requests) {
 
 function packed_lanes(requests) {
   if (requests.length <= MOST_LANES) return requests.map((each) => [each]);
-  const lanes = [];
+  const lanes = [], ends = [];
   for (const each of requests) {
-    let lane = lanes.slice(0, MOST_LANES).find((lane) => T.request.end[lane.at(-1)] < T.request.at[each]);
-    if (!lane && lanes.length >= MOST_LANES) lane = lanes[each % MOST_LANES];
-    if (lane) lane.push(each);
-    else lanes.push([each]);
+    let place = ends.findIndex((end) => end < T.request.at[each]);
+    if (place < 0) place = lanes.length < MOST_LANES ? lanes.push([]) - 1 : each % MOST_LANES;
+    lanes[place].push(each);
+    ends[place] = T.request.end[each];
   }
   return lanes;
 }
@@ -63,7 +63,7 @@ function draw_lanes() {
     line(pen, left, row.y + row.h - 0.5, width, row.y + row.h - 0.5, "grid");
     if (row.kind === "claim" && row.claim === chosen.claim) fill_rect(pen, left, row.y, width, row.h - 1, "chosen");
     if (row.kind === "claim") places.set(`c${row.claim}`, row);
-    else row.requests?.forEach((each) => places.set(`r${each}`, row));
+    else if (row.kind === "requests" && row.requests.length < 2000) row.requests.forEach((each) => places.set(`r${each}`, row));
   }
   for (const row of visible) if (row.kind === "requests") draw_requests(pen, row, x);
   for (const row of visible) if (row.kind === "claim") draw_claim(pen, row, x, left, right);
@@ -100,7 +100,7 @@ function draw_label(pen, row, y, left) {
     pen.fillText(fitted(pen, string, left - dx - 8), dx, y + dy);
     pen.font = "12px system-ui, sans-serif";
   };
-  if (row.kind === "stream") write(`stream ${D.streams[row.stream].name}`, 10, row.h / 2, "quiet", "600 12px");
+  if (row.kind === "stream") write(stream_name(row.stream), 10, row.h / 2, "quiet", "600 12px");
   else if (row.kind === "claim") {
     const verdict = claim_verdict(row.claim);
     write(text(T.claim.id[row.claim]), 10, 20, "ink", "600 13px");
@@ -119,14 +119,14 @@ function fitted(pen, string, width) {
   return `${string.slice(0, Math.ceil(most / 2))}…${string.slice(string.length - Math.floor(most / 2))}`;
 }
 
-// Calls `draw` with the rows of a lane that are in view: one at each column of the screen.
+// Calls `draw` with rows of a lane that are in view, no two of them closer than a few columns.
 function each_in_view(rows, column, x, draw) {
   const last = view.to;
   for (let i = first_from(rows, column, view.from - (view.to - view.from) * 0.02); i < rows.length; ) {
     const at = column[rows[i]];
     if (at > last) return;
     draw(rows[i], x(at));
-    const next = first_from(rows, column, at + (view.to - view.from) / 1600, i + 1);
+    const next = first_from(rows, column, at + (view.to - view.from) / 320, i + 1);
     i = Math.max(i + 1, next);
   }
 }
@@ -145,31 +145,38 @@ function draw_claim(pen, row, x, left, right) {
     hits.push({ x: from, y: bar - row.y + top, w: to - from, h: 20, claim: row.claim, slice: each });
     i = Math.max(i + 1, first_from(states, slice.at, slice.at[each] + (view.to - view.from) / 1600, i + 1) - 1);
   }
+  const broken = claim_verdict(row.claim) === "violated";
+  let free = -Infinity; // from here on nothing is written yet
   const mark = (each, px) => {
     const event = touch.event[each], report = T.event.report[event], lost = touch.lost[each], gained = touch.gained[each];
-    const y = report ? row.y + 22 : row.y + 63, name = mark_colour(event, lost, gained);
+    const y = report ? row.y + 22 : row.y + 63, name = mark_colour(event, lost, gained, broken);
     triangle(pen, px, y, report ? 6 : -6, name);
-    if (lost > 0 || (gained > 0 && I.touches.of(row.claim).length < 40)) {
+    if ((lost > 0 || gained > 0) && px > free) {
+      free = px + 38;
       pen.fillStyle = colour(name);
       pen.font = "600 11px system-ui, sans-serif";
       pen.fillText(lost > 0 ? `−${lost}` : `+${gained}`, px + 8, y + 7);
     }
     hits.push({ x: px - 7, y: y - row.y + top - 9, w: 14, h: 18, event, claim: row.claim });
   };
-  each_in_view(I.touches.of(row.claim), touch.at, x, mark);
-  each_in_view(I.losses.of(row.claim), touch.at, x, mark);
-  for (const each of I.broken.of(row.claim)) {
+  for (const kind of [I.facts, I.reports, I.losses]) {
+    free = -Infinity;
+    each_in_view(kind.of(row.claim), touch.at, x, mark);
+  }
+  let flag = -Infinity;
+  for (const each of Array.from(I.broken.of(row.claim)).sort((a, b) => found.at[a] - found.at[b])) {
     const at = found.at[each], px = x(at);
     if (at < view.from || at > view.to) continue;
     line(pen, px, row.y + 3, px, row.y + row.h - 4, "violated", [], 2);
     const code = D.observers[obligation(each)].code;
     pen.font = "700 11px system-ui, sans-serif";
     const size = pen.measureText(code).width + 12;
-    const taken = hits.filter((hit) => hit.found !== undefined && hit.claim === row.claim && Math.abs(hit.x - px) < size).length;
-    fill_rect(pen, px + taken * (size + 2), row.y + 2, size, 15, "violated");
+    const begin = Math.max(px - 1, flag);
+    flag = begin + size + 2;
+    fill_rect(pen, begin, row.y + 2, size, 15, "violated");
     pen.fillStyle = colour("on-violated");
-    pen.fillText(code, px + 6 + taken * (size + 2), row.y + 10);
-    hits.push({ x: px + taken * (size + 2), y: top + 2, w: size, h: 15, found: each, claim: row.claim });
+    pen.fillText(code, begin + 6, row.y + 10);
+    hits.push({ x: begin, y: top + 2, w: size, h: 15, found: each, claim: row.claim });
   }
 }
 
@@ -179,7 +186,7 @@ function draw_requests(pen, row, x) {
   for (const each of row.requests) {
     if (request.end[each] < view.from || request.at[each] > view.to) continue;
     const from = x(request.at[each]), to = Math.max(x(request.end[each]), from + 3);
-    if (to < until + 0.5) continue; // nothing of it would be seen
+    if (to < until + 1) continue; // nothing of it would be seen
     until = to;
     bar_of(pen, from, row.y + 8, to - from, 14, "waiting", "");
     for (const part of I.phases.of(each)) {
@@ -189,7 +196,7 @@ function draw_requests(pen, row, x) {
     for (const link of I.conflicts.of(each)) // from where it does not fit, to the action on it
       fill_rect(pen, x(T.link.at[link]), row.y + 24, Math.max(2, x(T.link.toat[link]) - x(T.link.at[link])), 3, "deferred");
     hits.push({ x: from, y: top + 6, w: Math.max(8, to - from), h: 18, request: each });
-    if (to - from > 4 || row.requests.length === 1) request_marks(pen, row, each, x, top);
+    if (to - from > 8 || row.requests.length === 1) request_marks(pen, row, each, x, top);
   }
 }
 
@@ -213,13 +220,14 @@ function draw_links(pen, row, places, x) {
     const from = places.get(link.claim[each] >= 0 ? `c${link.claim[each]}` : `r${link.request[each]}`);
     if (!from) continue;
     const loss = D.names.links[link.kind[each]] === "loss";
-    pen.strokeStyle = colour(loss ? "violated" : "deferred");
+    pen.strokeStyle = colour(!loss ? "deferred" : claim_verdict(row.claim) === "violated" ? "violated" : "quiet");
     pen.lineWidth = 1.4;
     pen.setLineDash(loss ? [] : [4, 3]);
     pen.beginPath();
     if (loss) {
+      const bend = Math.min(12, (x(to) - x(at)) / 2);
       pen.moveTo(x(at), row.y + 60);
-      pen.bezierCurveTo(x(at) + 12, row.y + 46, x(to) - 12, row.y + 40, x(to), row.y + 28);
+      pen.bezierCurveTo(x(at) + bend, row.y + 46, x(to) - bend, row.y + 40, x(to), row.y + 28);
     } else {
       const bend = (from.y + 15 + row.y + 56) / 2;
       pen.moveTo(x(at), from.y + 8);
@@ -249,6 +257,7 @@ function fill_rect(pen, x, y, w, h, name) {
 }
 
 function bar_of(pen, x, y, w, h, name, label, size = 12) {
+  if (w < 4) return fill_rect(pen, x, y, Math.max(1, w), h, name);
   pen.fillStyle = colour(name);
   pen.beginPath();
   pen.roundRect(x, y, Math.max(1, w), h, Math.min(4, w / 2));

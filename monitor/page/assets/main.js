@@ -51,47 +51,59 @@ function make_filters() {
   options("by-kind", [["", "all"], ["report", "reports"], ["fact", "facts"], ["loss", "losses"],
     ...D.names.kinds.map((kind, number) => [number, words(kind)]).filter(([number]) => seen.has(number))]);
   for (const id of ["by-claim", "by-verdict", "by-kind"]) $(id).addEventListener("change", apply_filters);
-  $("search").addEventListener("input", apply_filters);
+  let waits;
+  $("search").addEventListener("input", () => { clearTimeout(waits); waits = setTimeout(apply_filters, 60); });
   $("filters").addEventListener("submit", (event) => event.preventDefault());
 }
 
+let laid = null; // for which filters the lanes were laid out
+
+// Masks of claims, of texts and of requests first; then one pass over each table.
 function apply_filters() {
-  const { claim, request, event, found, touch } = T;
-  const searched = $("search").value.trim().toLowerCase(), id = $("by-claim").value, verdict = $("by-verdict").value, kind = $("by-kind").value;
-  const hit = searched ? D.texts.map((each) => each.toLowerCase().includes(searched)) : null;
-  const has = (...numbers) => !hit || numbers.some((number) => number !== ABSENT && hit[number]);
-  const named = searched ? D.names.kinds.map((each) => words(each).includes(searched) || each.includes(searched)) : [];
-  const all = (rows) => Array.from({ length: rows }, (_, row) => row);
-  const by_claim = (row) => (id === "" || claim.id[row] === Number(id)) && (verdict === "" || claim_verdict(row) === verdict);
-  const narrow = id !== "" || verdict !== "";
-  const touches = (row) => { for (const each of I.claims.of(row)) if (by_claim(touch.claim[each])) return true; return false; };
-  const of_kind = (row) => kind === "" || (kind === "report" ? event.report[row] : kind === "fact" ? !event.report[row]
-    : kind === "loss" ? Array.from(I.claims.of(row)).some((each) => touch.lost[each] > 0) : event.kind[row] === Number(kind));
-  const events = all(event.rows).filter((row) => of_kind(row) && (!narrow || touches(row) || (event.request[row] >= 0 && wanted_requests().has(event.request[row])))
-    && (!hit || named[event.kind[row]] || has(event.named[row], event.about[row]) || Array.from(I.claims.of(row)).some((each) => has(claim.id[touch.claim[each]]))));
-  // The requests that took blocks of these claims, or on which a report names them.
-  let close = null;
-  function wanted_requests() {
-    if (close) return close;
-    close = new Set();
-    const near = new Set();
-    for (let row = 0; row < touch.rows; row++) if (touch.claim[row] >= 0 && by_claim(touch.claim[row])) near.add(`${event.stream[touch.event[row]]} ${event.named[touch.event[row]]}`);
-    for (let row = 0; row < request.rows; row++) if (near.has(`${request.stream[row]} ${request.id[row]}`)) close.add(row);
-    return close;
-  }
-  const claims = all(claim.rows).filter((row) => by_claim(row) && (!hit || has(claim.id[row], claim.owner[row], claim.object[row], claim.mode[row])));
-  const requests = all(request.rows).filter((row) => (!narrow || wanted_requests().has(row)) && has(request.id[row]));
-  const some = new Set(claims);
-  const lanes = hit && claims.length + requests.length === 0;
-  lay_out(lanes ? all(claim.rows).filter(by_claim) : claims, lanes ? all(request.rows) : requests);
-  const order = Object.keys(FOUND_MARKS);
-  fill_table("verdicts", all(found.rows).filter((row) => some.has(found.claim[row])).sort((a, b) => order.indexOf(found_verdict(a)) - order.indexOf(found_verdict(b))));
+  const { claim, request, event, found, touch } = T, [id, verdict, kind] = ["by-claim", "by-verdict", "by-kind"].map((each) => $(each).value);
+  const searched = $("search").value.trim().toLowerCase(), narrow = id !== "" || verdict !== "";
+  const hit = mask(D.texts.length, (number) => !searched || lower()[number].includes(searched));
+  const named = D.names.kinds.map((each) => searched !== "" && (words(each).includes(searched) || each.includes(searched)));
+  const has = (number) => number === ABSENT ? !searched : hit[number] === 1;
+  const mine = mask(claim.rows, (row) => (id === "" || claim.id[row] === Number(id)) && (verdict === "" || claim_verdict(row) === verdict));
+  const near = new Uint8Array(D.texts.length + 1); // the requests that reports on these claims, or their losses, name
+  if (narrow) for (let row = 0; row < touch.rows; row++) if (mine[touch.claim[row]]) near[event.named[touch.event[row]] + 1] = 1;
+  const close = (name) => !narrow || (name !== ABSENT && near[name + 1] === 1);
+  const of_kind = { "": () => true, report: (row) => event.report[row], fact: (row) => !event.report[row], loss: (row) => I.lossy[row] }[kind]
+    ?? ((row) => event.kind[row] === Number(kind));
+  const events = chosen_rows(event.rows, (row) => {
+    if (!of_kind(row)) return false;
+    let wanted = close(event.named[row]), seen = !searched || named[event.kind[row]] || has(event.named[row]) || has(event.about[row]);
+    for (let i = I.claims.starts[row]; i < I.claims.starts[row + 1]; i++) {
+      const of = touch.claim[I.claims.rows[i]];
+      wanted ||= mine[of] === 1;
+      seen ||= hit[claim.id[of]] === 1;
+    }
+    return wanted && seen;
+  });
+  const claims = chosen_rows(claim.rows, (row) => mine[row] && (has(claim.id[row]) || has(claim.owner[row]) || has(claim.object[row]) || has(claim.mode[row])));
+  const requests = chosen_rows(request.rows, (row) => close(request.id[row]) && hit[request.id[row]]);
+  const some = new Uint8Array(claim.rows), none = claims.length + requests.length === 0; // then all lanes are shown
+  claims.forEach((row) => (some[row] = 1));
+  const asked = JSON.stringify([searched, id, verdict, innerWidth, innerHeight]);
+  if (asked !== laid) lay_out(none ? chosen_rows(claim.rows, (row) => mine[row]) : claims, none ? chosen_rows(request.rows, () => true) : requests);
+  laid = asked;
+  fill_table("verdicts", I.graver.filter((row) => some[found.claim[row]]));
   fill_table("claims", claims);
   fill_table("requests", requests);
   fill_table("events", events);
-  const filtered = searched || narrow || kind;
-  put("matches", filtered ? `${plural(claims.length, "claim")}, ${plural(requests.length, "request")}, ${plural(events.length, "event")}` : "");
+  put("matches", searched || narrow || kind ? `${plural(claims.length, "claim")}, ${plural(requests.length, "request")}, ${plural(events.length, "event")}` : "");
   redraw();
+}
+
+const lower = () => (I.lower ??= D.texts.map((each) => each.toLowerCase()));
+const mask = (size, wanted) => Uint8Array.from({ length: size }, (_, row) => wanted(row) ? 1 : 0);
+
+function chosen_rows(size, wanted) {
+  const rows = new Int32Array(size);
+  let n = 0;
+  for (let row = 0; row < size; row++) if (wanted(row)) rows[n++] = row;
+  return rows.subarray(0, n);
 }
 
 // What is chosen.
@@ -106,7 +118,9 @@ function choose(target) {
   view.wanted = at >= 0 ? at : null;
   if (other) show_answers(claim);
   show_detail();
-  if (at >= 0) reveal(at);
+  const begin = claim === ABSENT ? 0 : T.claim.at[claim], length = claim === ABSENT ? 0 : last_of(claim) - begin;
+  if (other && length > 0 && length < (view.to - view.from) / 3) show(begin - length * 0.1, begin + length * 1.1);
+  else if (at >= 0) reveal(at);
   const row = rows.find((each) => (target.request !== undefined ? each.requests?.includes(target.request) : each.kind === "claim" && each.claim === claim));
   const box = $("scroll");
   if (row && (row.y < box.scrollTop || row.y + row.h > box.scrollTop + box.clientHeight)) box.scrollTop = row.y - 60;

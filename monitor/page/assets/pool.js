@@ -66,7 +66,7 @@ function label_pool(pen, stream, tiers, left, most, y, stated) {
   };
   pen.font = "600 12px system-ui, sans-serif";
   pen.fillStyle = colour("ink");
-  pen.fillText(fitted(pen, `Pool, in blocks, at ${place_text(Math.max(0, now))}`, left - 16), 10, 14);
+  pen.fillText(fitted(pen, `Pool at ${place_text(Math.max(0, now))}`, left - 16), 10, 14);
   if (!stated) return write(NOT_STATED, 36, "quiet");
   pool_at(stream, now).forEach(([name, value, key], row) => {
     if (name.startsWith("tier ")) return;

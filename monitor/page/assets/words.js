@@ -58,6 +58,8 @@ const claim_verdict = (claim) => D.names.verdicts[T.claim.verdict[claim]];
 const found_verdict = (row) => D.names.found[T.found.verdict[row]];
 const obligation = (row) => D.names.obligations[T.found.obligation[row]];
 const kind_of = (event) => D.names.kinds[T.event.kind[event]];
+const stream_name = (stream) =>
+  [D.streams[stream].name || "stream without a name", ...(D.inputs.length > 1 ? [file_of(stream).split("/").at(-1)] : [])].join(" in ");
 const file_of = (stream) => D.streams[stream].file;
 const quoted = (stream, line) => D.quotes[file_of(stream)]?.[line];
 
