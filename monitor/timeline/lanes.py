@@ -434,7 +434,7 @@ class Lanes(Stream):
             outcome.verdict,
             outcome.why,
             found,
-            {name: lane.paths.of(name, each.line) for name, each in found.items()},
+            {name: lane.paths.of(name, each) for name, each in found.items()},
         )
         self._put(ended)
 

@@ -10,7 +10,7 @@ from spec.language.verdicts import Verdict
 from spec.stream.claim import verdicts_of
 
 if TYPE_CHECKING:
-    from monitor.timeline.items import Point
+    from monitor.timeline.items import Found, Point
     from spec.stream.claim import Claim, Stand
 
 __all__ = ["MOST_STEPS", "Paths"]
@@ -60,10 +60,15 @@ class Paths:
         if verdicts_of(name)[step.target] is Verdict.VIOLATED:
             self._broken.setdefault(name, steps.copy())
 
-    def of(self, name: str, line: int | None) -> list[Step]:
-        """The steps of an obligation to the line that decided, or the latest."""
+    def of(self, name: str, found: Found) -> list[Step]:
+        """The steps of an obligation to the line that decided; to the latest where none did."""
         if name in self._broken:
             return [*self._broken[name]]
-        paths = [each[name] for each in self._steps.values() if name in each]
-        decided = [each for each in paths if each[-1].point.line == line]
-        return [*max(decided or paths, key=lambda each: each[-1].point.line, default=[])]
+        paths = [[*each[name]] for each in self._steps.values() if name in each]
+        if found.verdict is not Verdict.SATISFIED:
+            return max(paths, key=lambda path: path[-1].point.line, default=[])
+        for path in paths:
+            lines = [step.point.line for step in path]
+            if found.line in lines:
+                return path[: len(lines) - lines[::-1].index(found.line)]
+        return []
