@@ -31,13 +31,11 @@ function show_about() {
 
 function show_difference() {
   if (!D.against) return;
-  const { files, rows, claims, more, headlines } = D.against;
-  const table = (caption, heads, body) => el("table", {}, el("caption", {}, caption),
-    el("thead", {}, el("tr", {}, heads.map((head) => el("th", { scope: "col" }, head)))),
-    el("tbody", {}, body.map((row) => el("tr", { class: row[1] === row[2] ? "" : "changed" }, row.map((cell, place) => el(place ? "td" : "th", place ? {} : { scope: "row" }, cell))))));
-  const names = ["", `here: ${files[0].join(", ")}`, `against: ${files[1].join(", ")}`];
-  put("difference", el("h2", {}, "What changed"), table("Two runs", names, [["in a sentence", ...headlines], ...rows]),
-    claims.length > 0 && table("Claims with another verdict", names, claims), more > 0 && el("p", {}, `and ${plural(more, "more claim")}`));
+  const { files, rows, claims, more, headlines } = D.against, heads = ["", ...files.map((each) => each.join(", "))];
+  const table = (body) => plain_table(heads, el("tbody", {}, body.map(([name, here, there]) =>
+    el("tr", { class: here === there ? "" : "changed" }, el("th", { scope: "row" }, name), el("td", {}, here), el("td", {}, there)))));
+  put("difference", el("h2", {}, "What differs"), table([["in a sentence", ...headlines], ...rows]),
+    claims.length > 0 && [el("h3", {}, "Claims with another verdict"), table(claims)], more > 0 && el("p", {}, `and ${plural(more, "more claim")}`));
   $("difference").hidden = false;
 }
 

@@ -4,47 +4,40 @@ const PAGE = 100; // rows of a table that are shown at once
 const tables = {};
 
 function add_table(id, title, heads, cells) {
-  const state = { rows: [], page: 0, title };
-  const body = el("tbody"), count = el("p", { class: "count" });
-  const turn = (by) => el("button", { type: "button", onclick: () => { state.page += by; state.draw(); } }, by < 0 ? "Previous" : "Next");
+  const table = { rows: [], page: 0 }, body = el("tbody"), count = el("span", { class: "count" }), summary = el("summary");
+  const turn = (by) => el("button", { type: "button", onclick: () => { table.page += by; table.draw(); } }, by < 0 ? "Previous" : "Next");
   const [back, next] = [turn(-1), turn(1)];
-  const tab = el("button", { type: "button", role: "tab", id: `tab-${id}`, "aria-controls": `panel-${id}`, onclick: () => show_table(id) }, title);
-  const panel = el("div", { role: "tabpanel", id: `panel-${id}`, "aria-labelledby": `tab-${id}`, class: "panel" },
-    el("div", { class: "wide", tabindex: 0, role: "region", "aria-label": title },
-      el("table", {}, el("caption", {}, title), el("thead", {}, el("tr", {}, heads.map((head) => el("th", { scope: "col" }, head)))), body)),
-    el("div", { class: "pages" }, back, next, count));
-  state.draw = () => {
-    const from = state.page * PAGE, shown = state.rows.slice(from, from + PAGE);
+  table.draw = () => {
+    const { rows } = table, from = table.page * PAGE, shown = rows.subarray(from, from + PAGE), number = (n) => n.toLocaleString("en");
+    summary.textContent = `${title} (${number(rows.length)})`;
+    if (!details.open) return;
     body.replaceChildren(...Array.from(shown, (row) => el("tr", {}, cells(row).map((cell) => el("td", {}, cell)))));
-    back.disabled = state.page === 0;
-    next.disabled = from + PAGE >= state.rows.length;
-    count.textContent = state.rows.length ? `${(from + 1).toLocaleString("en")} to ${(from + shown.length).toLocaleString("en")} of ${state.rows.length.toLocaleString("en")}` : "none";
-    tab.textContent = `${title} (${state.rows.length.toLocaleString("en")})`;
+    back.disabled = table.page === 0;
+    next.disabled = from + PAGE >= rows.length;
+    count.textContent = rows.length ? `${number(from + 1)} to ${number(from + shown.length)} of ${number(rows.length)}` : "none";
   };
-  tables[id] = Object.assign(state, { tab, panel });
+  const details = el("details", { id: `table-${id}`, ontoggle: () => table.draw() }, summary,
+    el("div", { class: "wide", tabindex: 0, role: "region", "aria-label": title }, plain_table(heads, body)),
+    el("div", { class: "pages" }, back, next, count));
+  tables[id] = Object.assign(table, { details });
 }
+
+const plain_table = (heads, body) =>
+  el("table", {}, el("thead", {}, el("tr", {}, heads.map((head) => el("th", { scope: "col" }, head)))), body);
 
 function fill_table(id, rows) {
-  Object.assign(tables[id], { rows, page: 0 });
-  tables[id].draw();
-}
-
-function show_table(id) {
-  for (const [name, { tab, panel }] of Object.entries(tables)) {
-    tab.setAttribute("aria-selected", name === id);
-    tab.tabIndex = name === id ? 0 : -1;
-    panel.hidden = name !== id;
-  }
+  Object.assign(tables[id], { rows, page: 0 }).draw();
 }
 
 function make_tables() {
   const { claim, found, request, event } = T;
+  const or_dash = (number) => (number === ABSENT ? "–" : text(number));
   add_table("verdicts", "Verdicts", ["Claim", "Obligation", "Verdict", "Where", "Because", "Expected instead, or what to do"], (row) => [
     link_to(text(claim.id[found.claim[row]]), { claim: found.claim[row] }),
     link_to(words(obligation(row)), { found: row, claim: found.claim[row] }),
     chip(found_verdict(row), FOUND_WORDS[found_verdict(row)]),
     found.line[row] === ABSENT ? "–" : where(found.line[row], found.at[row]), text(found.why[row]),
-    found.code[row] !== ABSENT ? `${text(found.code[row])}: ${D.remedies[text(found.code[row])][1]}` : found.allowed[row] === ABSENT ? "–" : text(found.allowed[row]),
+    found.code[row] === ABSENT ? or_dash(found.allowed[row]) : `${text(found.code[row])}: ${D.remedies[text(found.code[row])][1]}`,
   ]);
   add_table("claims", "Claims", ["Claim", "Verdict", "Mode", "Owner", "Predicate", "Footprint", "State at the end", "Lines", "Losses"], (row) => [
     link_to(text(claim.id[row]), { claim: row }), chip(claim_verdict(row)), text(claim.mode[row]), text(claim.owner[row]),
@@ -59,16 +52,10 @@ function make_tables() {
   add_table("events", "Events", ["Line", "At", "Event", "Role", "Claims", "Request", "States"], (row) => [
     event.line[row], place_text(event.at[row]), link_to(words(kind_of(row)), { event: row }), event.report[row] ? "report" : "fact",
     Array.from(I.claims.of(row).slice(0, 4), (each) => text(claim.id[T.touch.claim[each]])).join(", ") || "–",
-    event.named[row] === ABSENT ? "–" : text(event.named[row]), event.about[row] === ABSENT ? "–" : text(event.about[row]),
+    or_dash(event.named[row]), or_dash(event.about[row]),
   ]);
-  const all = Object.values(tables), list = el("div", { role: "tablist", "aria-label": "Tables" }, all.map((each) => each.tab));
-  list.addEventListener("keydown", (pressed) => {
-    const by = { ArrowRight: 1, ArrowLeft: -1 }[pressed.key], names = Object.keys(tables);
-    if (!by) return;
-    const id = names[(names.findIndex((name) => !tables[name].panel.hidden) + by + names.length) % names.length];
-    show_table(id);
-    tables[id].tab.focus();
-  });
-  put("tables", el("h2", {}, "As tables"), list, all.map((each) => each.panel));
-  show_table("verdicts");
+  const all = Object.values(tables).map((each) => each.details);
+  all[0].open = true;
+  put("tables", el("h2", {}, "As tables"), all);
+  addEventListener("beforeprint", () => all.forEach((each) => (each.open = true)));
 }
