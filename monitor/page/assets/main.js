@@ -104,23 +104,20 @@ function chosen_rows(size, wanted) {
   return rows.subarray(0, n);
 }
 
-// What is chosen.
-
+// What is chosen: a claim, and perhaps a verdict, an event or a request.
 function choose(target) {
-  const { touch, event, found, request } = T;
-  const claim = target.claim ?? (target.event !== undefined && I.claims.of(target.event).length ? touch.claim[I.claims.of(target.event)[0]] : chosen.claim);
-  const other = claim !== chosen.claim;
+  const { touch, event, found, request, claim: claims } = T, happened = target.event === undefined ? [] : I.claims.of(target.event);
+  const claim = target.claim ?? (happened.length ? touch.claim[happened[0]] : chosen.claim), other = claim !== chosen.claim;
   chosen = { ...target, claim };
   const at = target.at ?? (target.found !== undefined ? found.at[target.found] : target.event !== undefined ? event.at[target.event]
     : target.request !== undefined ? request.at[target.request] : claim === ABSENT ? -1 : moment_of(claim));
   view.wanted = at >= 0 ? at : null;
   if (other) show_answers(claim);
   show_detail();
-  const begin = claim === ABSENT ? 0 : T.claim.at[claim], length = claim === ABSENT ? 0 : last_of(claim) - begin;
+  const begin = claim === ABSENT ? 0 : claims.at[claim], length = claim === ABSENT ? 0 : last_of(claim) - begin;
   if (other && length > 0 && length < (view.to - view.from) / 3) show(begin - length * 0.1, begin + length * 1.1);
   else if (at >= 0) reveal(at);
-  const row = rows.find((each) => (target.request !== undefined ? each.requests?.includes(target.request) : each.kind === "claim" && each.claim === claim));
-  const box = $("scroll");
+  const row = rows.find((each) => (target.request !== undefined ? each.requests?.includes(target.request) : each.claim === claim)), box = $("scroll");
   if (row && (row.y < box.scrollTop || row.y + row.h > box.scrollTop + box.clientHeight)) box.scrollTop = row.y - 60;
   redraw();
 }
@@ -134,18 +131,19 @@ function step(by) {
 
 // Pointers and keys.
 
-const under = (x, y) => hits.findLast((hit) => x >= hit.x && x <= hit.x + hit.w && y >= hit.y && y <= hit.y + hit.h);
+const under = (x, y) => hits.findLast((hit) => x >= hit.x && x <= hit.x + hit.w && y >= hit.y && y <= hit.y + hit.h)?.target;
 
-function tip(hit, pointer) {
-  const box = $("tip");
-  box.hidden = !hit;
-  if (!hit) return;
-  const { event } = T;
-  const lines = hit.found !== undefined ? [`${words(obligation(hit.found))}: violated`, text(T.found.why[hit.found])]
-    : hit.event !== undefined ? [words(kind_of(hit.event)), where(event.line[hit.event], event.at[hit.event]), event.about[hit.event] === ABSENT ? "" : text(event.about[hit.event])]
-    : hit.slice !== undefined ? [D.names.states[T.slice.state[hit.slice]], `${span(T.slice.end[hit.slice] - T.slice.at[hit.slice])}${T.slice.judged[hit.slice] ? "" : ", as reported after a break"}`]
-    : hit.request !== undefined ? [`request ${text(T.request.id[hit.request])}`, span(T.request.end[hit.request] - T.request.at[hit.request])]
-    : hit.claim !== undefined ? [text(T.claim.id[hit.claim]), claim_verdict(hit.claim)] : [];
+function tip(target, pointer) {
+  const { event, slice, request } = T, box = $("tip");
+  box.hidden = !target;
+  if (!target) return;
+  const lines = target.found !== undefined ? [`${words(obligation(target.found))}: violated`, text(T.found.why[target.found])]
+    : target.event !== undefined ? [words(kind_of(target.event)), where(event.line[target.event], event.at[target.event]),
+      event.about[target.event] !== ABSENT && text(event.about[target.event])]
+    : target.slice !== undefined ? [D.names.states[slice.state[target.slice]], span(slice.end[target.slice] - slice.at[target.slice]),
+      !slice.judged[target.slice] && "as reported after a break; nothing is concluded"]
+    : target.request !== undefined ? [`request ${text(request.id[target.request])}`, span(request.end[target.request] - request.at[target.request])]
+    : [text(T.claim.id[target.claim]), claim_verdict(target.claim)];
   box.replaceChildren(...lines.filter(Boolean).map((each) => el("div", {}, cut(each, 200))));
   box.style.left = `${Math.min(pointer.clientX + 14, innerWidth - box.offsetWidth - 8)}px`;
   box.style.top = `${Math.min(pointer.clientY + 14, innerHeight - box.offsetHeight - 8)}px`;
@@ -153,65 +151,56 @@ function tip(hit, pointer) {
 
 function listen() {
   const box = $("scroll");
-  let held = null, moved = false;
   for (const area of [box, $("pool")]) {
-    const local = (event) => { const bounds = area.getBoundingClientRect(); return [event.clientX - bounds.left, event.clientY - bounds.top]; };
-    area.addEventListener("pointerdown", (event) => { held = { x: event.clientX, y: event.clientY, from: view.from, to: view.to, top: box.scrollTop }; moved = false; });
+    let held = null, moved = false;
+    const local = (event) => [event.clientX - area.getBoundingClientRect().left, event.clientY - area.getBoundingClientRect().top];
+    const meant = (event) => (area === box ? under(...local(event)) : undefined);
+    area.addEventListener("pointerdown", ({ clientX, clientY }) => {
+      held = { x: clientX, y: clientY, ...view, top: box.scrollTop };
+      moved = false;
+    });
     area.addEventListener("pointermove", (event) => {
-      const [x, y] = local(event), { left, at } = scale(box.clientWidth);
+      const [x] = local(event), { left, at } = scale(box.clientWidth);
       if (held && event.buttons && event.pointerType !== "touch") {
         moved ||= Math.abs(event.clientX - held.x) + Math.abs(event.clientY - held.y) > 4;
-        if (moved) {
-          const by = ((held.x - event.clientX) / (box.clientWidth - left)) * (held.to - held.from);
-          show(held.from + by, held.to + by);
-          if (area === box) box.scrollTop = held.top + held.y - event.clientY;
-        }
+        const by = ((held.x - event.clientX) / (box.clientWidth - left)) * (held.to - held.from);
+        if (moved) show(held.from + by, held.to + by);
+        if (moved && area === box) box.scrollTop = held.top + held.y - event.clientY;
       }
       view.hover = x > left ? at(x) : null;
-      const hit = area === box ? under(x, y) : null;
-      area.style.cursor = hit ? "pointer" : "default";
-      tip(hit, event);
+      area.style.cursor = meant(event) ? "pointer" : "default";
+      tip(meant(event), event);
       redraw();
     });
-    area.addEventListener("pointerleave", () => { view.hover = null; tip(null); redraw(); });
+    area.addEventListener("pointerleave", () => { view.hover = null; tip(); redraw(); });
     area.addEventListener("wheel", (event) => {
-      if (document.activeElement !== box && !event.ctrlKey) return;
       const [x] = local(event), { left, at } = scale(box.clientWidth);
-      if (x < left && area === box) return;
+      if ((document.activeElement !== box && !event.ctrlKey) || x < left) return;
       event.preventDefault();
-      zoom(event.deltaY > 0 ? 1.25 : 0.8, at(Math.max(x, left)));
+      zoom(event.deltaY > 0 ? 1.25 : 0.8, at(x));
     }, { passive: false });
-    area.addEventListener("click", (event) => {
-      const hit = area === box && !moved ? under(...local(event)) : null;
-      held = null;
-      if (!hit) return;
-      const { found, event: happened, request, claim, slice } = hit;
-      choose(found !== undefined ? { found, claim } : happened !== undefined ? { event: happened, ...(claim !== undefined && { claim }) }
-        : request !== undefined ? { request } : slice !== undefined ? { claim, at: T.slice.at[slice] } : claim !== undefined ? { claim } : chosen);
-    });
+    area.addEventListener("click", (event) => { if (!moved && meant(event)) choose(meant(event)); });
   }
   box.addEventListener("scroll", redraw);
+  const keys = {
+    "+": () => zoom(0.7), "=": () => zoom(0.7), "-": () => zoom(1.4), 0: fit, ArrowLeft: () => pan(-0.15), ArrowRight: () => pan(0.15),
+    ArrowUp: () => (box.scrollTop -= 60), ArrowDown: () => (box.scrollTop += 60), n: () => step(1), p: () => step(-1),
+    Home: () => show(0, view.to - view.from), End: () => show(I.end - (view.to - view.from), I.end),
+  };
   box.addEventListener("keydown", (event) => {
-    const keys = {
-      "+": () => zoom(0.7), "=": () => zoom(0.7), "-": () => zoom(1.4), 0: whole_axis, ArrowLeft: () => pan(-0.15), ArrowRight: () => pan(0.15),
-      ArrowUp: () => (box.scrollTop -= 60), ArrowDown: () => (box.scrollTop += 60), n: () => step(1), p: () => step(-1),
-      Home: () => show(0, view.to - view.from), End: () => show(I.end - (view.to - view.from), I.end),
-    };
     if (event.ctrlKey || event.metaKey || event.altKey || !keys[event.key]) return;
     event.preventDefault();
     keys[event.key]();
   });
-  $("in").addEventListener("click", () => zoom(0.6));
-  $("out").addEventListener("click", () => zoom(1.6));
-  $("fit").addEventListener("click", whole_axis);
+  const repaint = () => { colours = {}; redraw(); };
+  for (const [id, act] of [["in", () => zoom(0.6)], ["out", () => zoom(1.6)], ["fit", fit]]) $(id).addEventListener("click", act);
   $("theme").addEventListener("click", () => {
-    const root = document.documentElement, dark = getComputedStyle(root).colorScheme.includes("dark");
-    root.dataset.theme = dark ? "light" : "dark";
-    colours = {};
-    redraw();
+    const root = document.documentElement;
+    root.dataset.theme = getComputedStyle(root).colorScheme.includes("dark") ? "light" : "dark";
+    repaint();
   });
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { colours = {}; redraw(); });
-  addEventListener("resize", () => { apply_filters(); });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint);
+  addEventListener("resize", apply_filters);
 }
 
 function show_legend() {
@@ -232,7 +221,7 @@ unpack().then(() => {
   make_tables();
   make_filters();
   listen();
-  whole_axis();
+  fit();
   apply_filters();
   const worst = ["violated", "inconclusive", "kept"].map((each) => Array.from(T.claim.verdict, (_, row) => row).find((row) => claim_verdict(row) === each));
   const claim = worst.find((each) => each !== undefined) ?? ABSENT, broken = claim === ABSENT ? [] : I.broken.of(claim);
