@@ -1,4 +1,4 @@
-"""Five questions are answered by the page alone, by pointer and by keys, in each theme and width."""
+"""The page alone answers five questions, by pointer and by keys, in each theme and width."""
 
 from __future__ import annotations
 
@@ -45,7 +45,9 @@ class TestAnswers:
         assert "line 7, at 1.5 ms" in card(page, "When was it lost?")
         assert "Reported at line 8, 250 µs later" in card(page, "When was it lost?")
         assert "request active-1" in card(page, "To whom?")
-        assert "Another victim, or refusing or deferring" in card(page, "What should have happened?")
+        assert "Another victim, or refusing or deferring" in card(
+            page, "What should have happened?"
+        )
         pool = card(page, "The pool then").split("\n")
         assert ["held by claims", "60"] == pool[1:3]
         assert ["short by", "50"] == pool[5:7]
@@ -61,7 +63,9 @@ class TestAnswers:
         assert 2 == page.locator("#detail .badge").count()
         assert 1 == page.locator("#detail .state.violated.on.last").count()
 
-    def test_says_why_it_is_inconclusive(self, open_page: Open, write: Write, tmp_path: Path) -> None:
+    def test_says_why_it_is_inconclusive(
+        self, open_page: Open, write: Write, tmp_path: Path
+    ) -> None:
         """The code, and the shortest thing to do about it."""
         lines = VICTIM.read_text().splitlines()
         trace = tmp_path / "gap.jsonl"
@@ -167,7 +171,10 @@ def test_is_accessible(open_page: Open, broken: Path, theme: str, width: int) ->
     """axe finds nothing: contrast, names and roles, in both themes, on a desk and on a phone."""
     page = open_page(broken, color_scheme=theme, viewport={"width": width, "height": 900})
     found = Axe().run(page)
-    assert [] == [(each["id"], [n["html"] for n in each["nodes"]][:3]) for each in found.response["violations"]]
+    assert [] == [
+        (each["id"], [n["html"] for n in each["nodes"]][:3])
+        for each in found.response["violations"]
+    ]
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 

@@ -7,18 +7,13 @@ from statistics import median
 from typing import TYPE_CHECKING, Any, Final
 
 from monitor.report.headline import headline
-from monitor.timeline.items import (
-    Axis,
-    ClaimBegun,
-    ClaimEnded,
-    Happened,
-    Link,
-    Linked,
-    StreamBegun,
-)
+from monitor.timeline.items import Axis, ClaimBegun, ClaimEnded, Happened, Link, Linked, StreamBegun
 from spec.events.alphabet import BLOCKS_GONE, Kind
+from spec.language.verdicts import Verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from monitor.report.verdict import Report
     from monitor.timeline.items import Item
 
@@ -31,10 +26,8 @@ MOST_CLAIMS: Final = 200
 class Run:
     """What is compared of a run; give it each item of its timeline.
 
-    Attributes:
-        claims: the verdict of each claim, by its id; of several periods the last.
-        events: losses and refusals, by the words for them.
-        latencies: of each loss that was reported, how long that took, on the axis.
+    `claims` has the verdict of each claim by its id, of several periods the last; `latencies` how
+    long each loss waited for its report.
     """
 
     def __init__(self) -> None:
@@ -46,59 +39,48 @@ class Run:
 
     def take(self, item: Item) -> None:
         """Take the next item of the timeline."""
-        if isinstance(item, Happened):
-            if item.event.kind in BLOCKS_GONE and any(item.lost):
-                self.events["losses"] += 1
-            elif item.event.kind is Kind.REQUEST_REFUSED:
-                self.events["refusals"] += 1
-        elif isinstance(item, Link):
-            if item.kind is Linked.LOSS:
-                self.latencies.append(item.target.point.at - item.source.point.at)
-        elif isinstance(item, ClaimBegun):
-            self._names[item.claim] = item.claim_id
-        elif isinstance(item, ClaimEnded):
-            self.claims[self._names.pop(item.claim)] = item.verdict
-        elif isinstance(item, StreamBegun):
-            self.axis = item.axis
+        match item:
+            case Happened(event=event, lost=lost):
+                self.events["losses"] += event.kind in BLOCKS_GONE and any(lost)
+                self.events["refusals"] += event.kind is Kind.REQUEST_REFUSED
+            case Link(kind=Linked.LOSS, source=source, target=target):
+                self.latencies.append(target.point.at - source.point.at)
+            case ClaimBegun(claim=claim, claim_id=name):
+                self._names[claim] = name
+            case ClaimEnded(claim=claim, verdict=verdict):
+                self.claims[self._names.pop(claim)] = verdict
+            case StreamBegun(axis=axis):
+                self.axis = axis
+
+    def rows(self, report: Report) -> dict[str, str]:
+        """What is compared, by the words for it."""
+        broken = [name for name, each in report.obligations.items() if each is Verdict.VIOLATED]
+        waits: dict[str, Callable[[list[int]], float]] = {"median": median, "longest": max}
+        return {
+            "in a sentence": headline(report),
+            "verdict": report.verdict,
+            "violated obligations": ", ".join(broken) or "none",
+            "losses of claimed blocks": str(self.events["losses"]),
+            "refused requests": str(self.events["refusals"]),
+            **{f"loss to report, {name}": self._length(of) for name, of in waits.items()},
+        }
+
+    def _length(self, of: Callable[[list[int]], float]) -> str:
+        if not self.latencies:
+            return "none reported"
+        value = of(self.latencies)
+        return f"{value / 1e6:g} ms" if self.axis is Axis.TIME else f"{value:g} lines"
 
 
-def compared(run: Run, report: Report, other: Run, against: Report) -> dict[str, Any]:
-    """The rows of the comparison, each with the value here and there, and the changed claims."""
-
-    def broken(of: Report) -> str:
-        names = [name for name, verdict in of.obligations.items() if verdict == "violated"]
-        return ", ".join(names) or "none"
-
-    rows = [
-        ["verdict", report.verdict, against.verdict],
-        ["violated obligations", broken(report), broken(against)],
-        ["losses of claimed blocks", run.events["losses"], other.events["losses"]],
-        ["refused requests", run.events["refusals"], other.events["refusals"]],
-        ["loss to report, median", _middle(run), _middle(other)],
-        ["loss to report, longest", _longest(run), _longest(other)],
-    ]
-    names = [*dict.fromkeys([*run.claims, *other.claims])]
-    changed = [
-        [name, run.claims.get(name, "not there"), other.claims.get(name, "not there")]
-        for name in names
-        if run.claims.get(name) != other.claims.get(name)
-    ]
+def compared(run: Run, report: Report, other: Run, there: Report) -> dict[str, Any]:
+    """Rows with the value here and there, and the claims whose verdicts differ."""
+    mine, theirs = run.rows(report), other.rows(there)
+    names = dict.fromkeys([*run.claims, *other.claims])
+    both = [[n, *(of.claims.get(n, "not there") for of in (run, other))] for n in names]
+    changed = [row for row in both if row[1] != row[2]]
     return {
-        "files": [[i.file for i in each.inputs] for each in (report, against)],
-        "headlines": [headline(report), headline(against)],
-        "rows": [[str(cell) for cell in row] for row in rows],
+        "files": [[i.file for i in each.inputs] for each in (report, there)],
+        "rows": [[name, mine[name], theirs[name]] for name in mine],
         "claims": changed[:MOST_CLAIMS],
         "more": max(0, len(changed) - MOST_CLAIMS),
     }
-
-
-def _said(value: float, axis: Axis) -> str:
-    return f"{value / 1e6:g} ms" if axis is Axis.TIME else f"{value:g} lines"
-
-
-def _middle(run: Run) -> str:
-    return _said(median(run.latencies), run.axis) if run.latencies else "no loss was reported"
-
-
-def _longest(run: Run) -> str:
-    return _said(max(run.latencies), run.axis) if run.latencies else "no loss was reported"

@@ -7,23 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from monitor.page.columns import ABSENT, Columns, Texts
-from monitor.timeline.items import (
-    Broken,
-    ClaimBegun,
-    ClaimEnded,
-    Counted,
-    End,
-    Happened,
-    Link,
-    Linked,
-    Phase,
-    Point,
-    RequestBegun,
-    RequestEnded,
-    RequestSlice,
-    StateSlice,
-    StreamBegun,
-)
+from monitor.timeline.items import Linked, Phase
 from spec.claims.states import ClaimState
 from spec.contract.obligations import OBLIGATIONS
 from spec.events.alphabet import Kind
@@ -34,7 +18,7 @@ from spec.stream.codes import Code
 from spec.stream.outcome import ModeVerdict
 
 if TYPE_CHECKING:
-    from monitor.timeline.items import Found, Item
+    from monitor.timeline import items
     from spec.claims.states import Mode
     from spec.events.canonical import Event
 
@@ -63,8 +47,8 @@ _PLACES: Final = {
 _REMEDIES: Final = {each.number: (each.title, each.remedy) for each in Code}
 
 _TABLES: Final[dict[str, str]] = {
-    "claim": "lane id stream period at:q line end:q endline mode stated owner predicate object duration "
-    "priority:q footprint:q keys state verdict why",
+    "claim": "lane id stream period at:q line end:q endline mode stated owner predicate object "
+    "duration priority footprint:q keys state verdict why",
     "slice": "claim state at:q end:q judged last",
     "found": "claim obligation verdict why allowed code line sequence:q at:q",
     "step": "found request source rule target line at:q",
@@ -110,23 +94,10 @@ class Collected:
         self._begun: dict[int, tuple[int, ...]] = {}
         self._requests: dict[int, tuple[int, ...]] = {}
         self._wanted: tuple[dict[tuple[str, int], None], ...] = ({}, {}, {})
-        self._take = {
-            StreamBegun: self._stream,
-            Broken: self._broken,
-            ClaimBegun: self._claim_begun,
-            StateSlice: self._slice,
-            ClaimEnded: self._claim_ended,
-            RequestBegun: self._request_begun,
-            RequestSlice: self._phase,
-            RequestEnded: self._request_ended,
-            Happened: self._happened,
-            Counted: self._counted,
-            Link: self._link,
-        }
 
-    def __call__(self, item: Item) -> None:
-        """Take the next item."""
-        self._take[type(item)](item)  # type: ignore[operator]
+    def __call__(self, item: items.Item) -> None:
+        """Take the next item, by the method that is named as its class."""
+        getattr(self, f"_{type(item).__name__.lower()}")(item)
 
     @property
     def wanted(self) -> list[tuple[str, int]]:
@@ -139,7 +110,7 @@ class Collected:
             return ABSENT
         return self.columns.add(table, *row)
 
-    def _at(self, stream: int, point: Point | None) -> int:
+    def _at(self, stream: int, point: items.Point | None) -> int:
         """The position of a point, from the first line of the file of its stream on."""
         return ABSENT if point is None else max(0, point.at - self._base[self._files[stream]])
 
@@ -149,14 +120,14 @@ class Collected:
 
     # Items.
 
-    def _stream(self, item: StreamBegun) -> None:
+    def _streambegun(self, item: items.StreamBegun) -> None:
         file = item.point.file
         self._base.setdefault(file, item.point.at)
         self._files.append(file)
         self.axis = item.axis
         self.streams.append({"name": item.name, "form": item.form, "file": file})
 
-    def _broken(self, item: Broken) -> None:
+    def _broken(self, item: items.Broken) -> None:
         if len(self.breaks) >= _MOST_BREAKS:
             self.left_out["break"] = self.left_out.get("break", 0) + 1
             return
@@ -170,7 +141,7 @@ class Collected:
         self.breaks.append(found)
         self._want(0, item.point.file, item.point.line)
 
-    def _claim_begun(self, item: ClaimBegun) -> None:
+    def _claimbegun(self, item: items.ClaimBegun) -> None:
         self._begun[item.claim] = (
             self.texts.number(item.claim_id),
             item.stream,
@@ -179,15 +150,15 @@ class Collected:
             item.point.line,
         )
 
-    def _slice(self, item: StateSlice) -> None:
+    def _stateslice(self, item: items.StateSlice) -> None:
         stream = self._begun[item.claim][1]
         begin, end = self._at(stream, item.begin), self._at(stream, item.end)
         state = _PLACES["states"][item.state]
         self._add("slice", item.claim, state, begin, end, item.judged, item.last)
 
-    def _claim_ended(self, item: ClaimEnded) -> None:
+    def _claimended(self, item: items.ClaimEnded) -> None:
         number, begun = self.texts.number, self._begun.pop(item.claim)
-        stream, file = begun[1], item.point.file
+        stream = begun[1]
         judged = self._mode in (None, item.mode)
         texts = (item.mode, item.stated_mode, item.owner, item.predicate, item.object_id)
         priority = None if item.priority is None else str(item.priority)
@@ -207,9 +178,9 @@ class Collected:
             number(item.why),
         )
         for name, found in item.obligations.items() if judged else ():
-            self._found(item, stream, file, name, found)
+            self._found(item, stream, name, found)
 
-    def _found(self, item: ClaimEnded, stream: int, file: str, name: str, found: Found) -> None:
+    def _found(self, item: items.ClaimEnded, stream: int, name: str, found: items.Found) -> None:
         path, number = item.paths.get(name, []), self.texts.number
         decided = [step.point for step in path if step.point.line == found.line]
         point = decided[-1] if decided else found.point
@@ -226,29 +197,29 @@ class Collected:
             self._at(stream, point),
         )
         broken = found.verdict is Verdict.VIOLATED
-        self._want(0 if broken else 1, file, found.line)
+        self._want(0 if broken else 1, item.point.file, found.line)
         for step in path if row != ABSENT else ():
             at, line = self._at(stream, step.point), step.point.line
             request = number(step.request)
             self._add("step", row, request, step.source, step.rule, step.target, line, at)
             self._want(0 if broken else 2, step.point.file, line)
 
-    def _request_begun(self, item: RequestBegun) -> None:
+    def _requestbegun(self, item: items.RequestBegun) -> None:
         at = self._at(item.stream, item.point)
         name = self.texts.number(item.request_id)
         self._requests[item.request] = (name, item.stream, item.period, at, item.point.line)
 
-    def _phase(self, item: RequestSlice) -> None:
+    def _requestslice(self, item: items.RequestSlice) -> None:
         stream = self._requests[item.request][1]
         begin, end = self._at(stream, item.begin), self._at(stream, item.end)
         self._add("phase", item.request, _PLACES["phases"][item.phase], begin, end)
 
-    def _request_ended(self, item: RequestEnded) -> None:
+    def _requestended(self, item: items.RequestEnded) -> None:
         begun = self._requests.pop(item.request)
         at = self._at(begun[1], item.point)
         self._add("request", item.request, *begun, at, item.finished)
 
-    def _happened(self, item: Happened) -> None:
+    def _happened(self, item: items.Happened) -> None:
         event, point = item.event, item.point
         row = self._add(
             "event",
@@ -268,16 +239,16 @@ class Collected:
             self._add("touch", row, claim, lost, gained)
         self._want(1 if any(item.lost) else 2, point.file, point.line)
 
-    def _counted(self, item: Counted) -> None:
+    def _counted(self, item: items.Counted) -> None:
         value, at = item.value, self._at(item.stream, item.point)
         name = self.texts.number(item.name)
         self._add("count", item.stream, name, at, value or 0, value is not None)
 
-    def _link(self, item: Link) -> None:
+    def _link(self, item: items.Link) -> None:
         kind = _PLACES["links"][item.kind]
         self._add("link", kind, *self._end(item.source), *self._end(item.target))
 
-    def _end(self, end: End) -> tuple[int, ...]:
+    def _end(self, end: items.End) -> tuple[int, ...]:
         claim = ABSENT if end.claim is None else end.claim
         request = ABSENT if end.request is None else end.request
         begun = self._requests[request] if claim == ABSENT else self._begun[claim]

@@ -12,36 +12,27 @@ from monitor.page.collect import Collected
 from monitor.page.document import document
 from monitor.page.quotes import MOST_LINES, quoted
 from monitor.report.headline import headline
-from monitor.results import USUAL
+from monitor.report.verdict import Report
 from spec.contract.modes import Bundle
 from spec.contract.obligations import OBLIGATIONS
 from spec.events.kinds import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    from monitor.input.reorder_window import Window
-    from monitor.report.verdict import Report
+    from monitor.timeline.items import Item
     from spec.claims.states import Mode
     from spec.language.machine import Observer
 
-__all__ = ["SCHEMA", "Made", "Options", "made"]
+__all__ = ["SCHEMA", "Made", "made"]
 
 SCHEMA: Final = "resident-claims/page/1"
 
-
-class Options(msgspec.Struct, frozen=True):
-    """How the traces are judged, as by `check`."""
-
-    mode: Mode | None = None
-    bundle: Bundle = Bundle.CONTRACT
-    strict: bool = False
-    lenient: bool = False
-    window: Window | None = None
+_SHOWN: Final = ("tool", "spec", "verdict", "inputs", "mode", "bundle", "unjudged", "theorem")
 
 
 class Made(msgspec.Struct, frozen=True):
-    """A page, and the report that it shows; `left_out` says what it lacks."""
+    """A page, the report that it shows, its verdict in a sentence, and what the page lacks."""
 
     page: bytes
     report: Report
@@ -51,48 +42,42 @@ class Made(msgspec.Struct, frozen=True):
 
 def made(
     traces: Sequence[str],
-    options: Options,
+    mode: Mode | None = None,
     *,
     against: str | None = None,
     with_tokens: bool = False,
-    progress: Callable[[int], None] | None = None,
+    **judged: Any,
 ) -> Made:
     """The page of some traces.
 
     Args:
+        mode: the one that was asked for; None: each claim is judged by the one that it states.
         against: a trace to compare them with.
         with_tokens: quoted lines keep their token ids.
+        judged: how the traces are judged, as by `check`.
 
     Raises:
         InputError: a file or a line of it cannot be read.
     """
-    collected, run = Collected(options.mode), Run()
-    report = _judged(traces, options, run, collected, progress)
+    collected, run, other = Collected(mode), Run(), Run()
+
+    def put(item: Item) -> None:
+        run.take(item)
+        collected(item)
+
+    report = check(traces, mode, Bundle.CONTRACT, timeline=put, **judged)
     difference = None
     if against is not None:
-        other = Run()
-        difference = compared(run, report, other, _judged([against], options, other, None))
-    head = collected.head()
-    wanted = collected.wanted
+        there = check([against], mode, Bundle.CONTRACT, timeline=other.take, **judged)
+        difference = compared(run, report, other, there)
+    head, wanted, sentence = collected.head(), collected.wanted, headline(report)
     if len(wanted) > MOST_LINES:
         head["left_out"].append(f"the text of lines beyond the {MOST_LINES:,} that matter most")
-    sentence = headline(report)
+    head |= {name: getattr(report, name) for name in _SHOWN}
     head |= {
         "schema": SCHEMA,
-        "tool": report.tool,
-        "spec": report.spec,
-        "verdict": report.verdict,
         "headline": sentence,
-        "why": report.why,
-        "inputs": report.inputs,
-        "events": report.events,
-        "mode": report.mode,
-        "bundle": report.bundle,
-        "strict": report.strict,
         "modes": [{"mode": m.mode, "verdict": m.verdict, "why": m.why} for m in report.modes],
-        "unjudged": report.unjudged,
-        "theorem": report.theorem,
-        "forgotten": report.forgotten.claims,
         "quotes": quoted(report.inputs, wanted, with_tokens=with_tokens),
         "observers": {name: _drawn(each) for name, each in OBLIGATIONS.items()},
         "says": {kind: kind.row.says for kind in Kind},
@@ -103,31 +88,6 @@ def made(
     return Made(page, report, sentence, head["left_out"])
 
 
-def _judged(
-    traces: Sequence[str],
-    options: Options,
-    run: Run,
-    collected: Collected | None,
-    progress: Callable[[int], None] | None = None,
-) -> Report:
-    def put(item: Any) -> None:
-        run.take(item)
-        if collected is not None:
-            collected(item)
-
-    return check(
-        traces,
-        options.mode,
-        options.bundle,
-        strict=options.strict,
-        lenient=options.lenient,
-        window=options.window,
-        limits=USUAL,
-        progress=progress,
-        timeline=put,
-    )
-
-
 def _drawn(observer: Observer) -> dict[str, Any]:
     """What the picture of an observer shows."""
     places = {state.name: place for place, state in enumerate(observer.states)}
@@ -136,14 +96,7 @@ def _drawn(observer: Observer) -> dict[str, Any]:
         "reason": observer.reason,
         "states": [[s.name, s.verdict, s.says] for s in observer.states],
         "rules": [
-            [
-                rule.name,
-                rule.guard.value,
-                [places[name] for name in observer.sources(rule)],
-                places[rule.to],
-                rule.why,
-                rule.allowed,
-            ]
-            for rule in observer.rules
+            [r.name, r.guard, [places[n] for n in observer.sources(r)], places[r.to], r.why]
+            for r in observer.rules
         ],
     }

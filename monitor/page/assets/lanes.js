@@ -13,9 +13,9 @@ let rows = [], hits = [], chosen = { claim: ABSENT };
 // The rows of the lanes, after the filters.
 function lay_out(claims, requests) {
   const { claim, request } = T, count = D.streams.length;
-  const by_begin = (table, of, chosen) => Array.from(of, (i) => chosen[i]).sort((a, b) => table.at[a] - table.at[b]);
-  const claims_of = group(Array.from(claims, (each) => claim.stream[each]), count);
-  const requests_of = group(Array.from(requests, (each) => request.stream[each]), count);
+  const by_begin = (table, of, chosen) => [...of.map((i) => chosen[i]).sort((a, b) => table.at[a] - table.at[b])];
+  const claims_of = group(claims.map((each) => claim.stream[each]), count);
+  const requests_of = group(requests.map((each) => request.stream[each]), count);
   let y = AXIS;
   rows = D.streams.flatMap((_, stream) => {
     const mine = by_begin(claim, claims_of.of(stream), claims), theirs = by_begin(request, requests_of.of(stream), requests);
@@ -35,8 +35,9 @@ function shared_lanes(requests) {
   if (requests.length <= MOST_LANES) return requests.map((each) => [each]);
   const lanes = [], ends = [];
   for (const each of requests) {
-    let place = ends.findIndex((end) => end < T.request.at[each]);
-    if (place < 0) place = lanes.length < MOST_LANES ? lanes.push([]) - 1 : each % MOST_LANES;
+    let place = 0;
+    while (place < lanes.length && ends[place] >= T.request.at[each]) place++;
+    if (place === lanes.length) place = lanes.length < MOST_LANES ? lanes.push([]) - 1 : each % MOST_LANES;
     lanes[place].push(each);
     ends[place] = T.request.end[each];
   }

@@ -20,7 +20,7 @@ function show_about() {
   const theorem = D.theorem.applies ? "applies" : `does not apply: ${D.theorem.because}`;
   put("about", facts([
     ["read", D.inputs.map((each) => `${each.file}, ${plural(each.lines, "line")}`).join("; ")],
-    ["judged by", `${D.mode === "auto" ? "the mode that each claim states" : `mode ${D.mode}`}, ${D.bundle} bundle${D.strict ? ", strict" : ""}`],
+    ["judged by", `${D.mode === "auto" ? "the mode that each claim states" : `mode ${D.mode}`}, ${D.bundle} bundle`],
     ["theorem", theorem],
     ["positions", D.axis === "lines" ? "line numbers: the trace states no times" : "times of the stream, since the first line of its file"],
     ["left out", D.left_out.join(", ") || "nothing"],
@@ -31,10 +31,10 @@ function show_about() {
 
 function show_difference() {
   if (!D.against) return;
-  const { files, rows, claims, more, headlines } = D.against, heads = ["", ...files.map((each) => each.join(", "))];
+  const { files, rows, claims, more } = D.against, heads = ["", ...files.map((each) => each.join(", "))];
   const table = (body) => plain_table(heads, el("tbody", {}, body.map(([name, here, there]) =>
     el("tr", { class: here === there ? "" : "changed" }, el("th", { scope: "row" }, name), el("td", {}, here), el("td", {}, there)))));
-  put("difference", el("h2", {}, "What differs"), table([["in a sentence", ...headlines], ...rows]),
+  put("difference", el("h2", {}, "What differs"), table(rows),
     claims.length > 0 && [el("h3", {}, "Claims with another verdict"), table(claims)], more > 0 && el("p", {}, `and ${plural(more, "more claim")}`));
   $("difference").hidden = false;
 }
@@ -60,7 +60,7 @@ let laid = null; // for which filters the lanes were laid out
 function apply_filters() {
   const { claim, request, event, found, touch } = T, [id, verdict, kind] = ["by-claim", "by-verdict", "by-kind"].map((each) => $(each).value);
   const searched = $("search").value.trim().toLowerCase(), narrow = id !== "" || verdict !== "";
-  const hit = mask(D.texts.length, (number) => !searched || lower()[number].includes(searched));
+  const hit = mask(D.texts.length, searched ? (number) => lower()[number].includes(searched) : () => true);
   const named = D.names.kinds.map((each) => searched !== "" && (words(each).includes(searched) || each.includes(searched)));
   const has = (number) => number === ABSENT ? !searched : hit[number] === 1;
   const mine = mask(claim.rows, (row) => (id === "" || claim.id[row] === Number(id)) && (verdict === "" || claim_verdict(row) === verdict));
@@ -95,7 +95,12 @@ function apply_filters() {
 }
 
 const lower = () => (I.lower ??= D.texts.map((each) => each.toLowerCase()));
-const mask = (size, wanted) => Uint8Array.from({ length: size }, (_, row) => wanted(row) ? 1 : 0);
+
+function mask(size, wanted) {
+  const found = new Uint8Array(size);
+  for (let row = 0; row < size; row++) found[row] = wanted(row) ? 1 : 0;
+  return found;
+}
 
 function chosen_rows(size, wanted) {
   const rows = new Int32Array(size);

@@ -10,7 +10,7 @@ from base64 import b64decode
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from monitor.page.report import Made, Options, made
+from monitor.page.report import Made, made
 
 __all__ = ["Opened", "opened", "page_of"]
 
@@ -52,12 +52,13 @@ def opened(page: bytes) -> Opened:
                 last += difference
                 values.append(last)
             columns[column] = values
-        tables[name] = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values())]
+        tables[name] = [
+            dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)
+        ]
     assert place == len(content)
     return Opened(head, tables)
 
 
 def page_of(*traces: Path | str, **options: Any) -> Made:
     """The page of some traces."""
-    asked = {name: options.pop(name) for name in ("mode", "lenient") if name in options}
-    return made([*map(str, traces)], Options(**asked), **options)
+    return made([*map(str, traces)], **options)

@@ -147,6 +147,7 @@ def test_compares_two_runs() -> None:
     """Verdicts, losses, refusals and the time from a loss to its report, here and there."""
     found = page_of(VICTIM, against=str(sample("hard_protected_refusal")))
     difference = opened(found.page).head["against"]
+    assert "in a sentence" == difference["rows"][0][0]
     assert [
         ["verdict", "violated", "kept"],
         [
@@ -158,5 +159,5 @@ def test_compares_two_runs() -> None:
         ["refused requests", "0", "1"],
         ["loss to report, median", "0.25 ms", "0.25 ms"],
         ["loss to report, longest", "0.25 ms", "0.25 ms"],
-    ] == difference["rows"]
+    ] == difference["rows"][1:]
     assert [["claim:system-prompt", "violated", "kept"]] == difference["claims"]

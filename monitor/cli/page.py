@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
 
 from monitor.check.files import EXIT_CODES
 from monitor.cli.progress import progress_of
-from monitor.page.report import Options, made
+from monitor.page.report import made
 from monitor.report.options import ModeOption, ReorderOption, mode_asked, window_asked
 from monitor.report.verdict import ModeChoice
 from spec.cli.arguments import file_name, path_option
 from spec.cli.common import Format, FormatOption, print_json, print_text
-from spec.contract.modes import Bundle
-from spec.contract.names import find_bundle
 from spec.files.writing import check_target, write_bytes
 from spec.language.prose import printable
 
 __all__ = ["register"]
 
 _EXAMPLE = "Example: python -m monitor report monitor/samples/hard_protected_victim.jsonl"
-_SHOWN: Final = "report.html"
 
 
 def register(app: typer.Typer) -> None:
@@ -39,20 +36,14 @@ def report(
             help="Files, plain or compressed (gzip, xz, zstd); - is standard input.",
         ),
     ],
-    output: Annotated[
-        Path, path_option("--output", "-o", help="The HTML file to write.")
-    ] = Path(_SHOWN),
+    output: Annotated[Path, path_option("--output", "-o", help="The HTML file to write.")] = Path(
+        "report.html"
+    ),
     against: Annotated[
         str | None,
-        typer.Option(
-            parser=file_name, metavar="TRACE", help="Compare with this trace, judged likewise."
-        ),
+        typer.Option(parser=file_name, metavar="TRACE", help="Compare with this trace."),
     ] = None,
     mode: ModeOption = ModeChoice.AUTO,
-    bundle: Annotated[str, typer.Option(help=f"One of {', '.join(Bundle)}.")] = Bundle.CONTRACT,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Inconclusive if some obligation was not exercised.")
-    ] = False,
     lenient: Annotated[
         bool,
         typer.Option(
@@ -71,27 +62,24 @@ def report(
 
     Exit 0: kept. 1: violated. 2: bad input. 3: inconclusive.
     """
-    options = Options(
-        mode_asked(mode), find_bundle(bundle), strict, lenient, window_asked(reorder)
-    )
+    judged_by, window = mode_asked(mode), window_asked(reorder)
     check_target(output, reads=[*traces, against])
     with progress_of(traces, None) as step:
-        found = made(traces, options, against=against, with_tokens=with_tokens, progress=step)
-    write_bytes(output, found.page)
-    verdict, size = found.report.verdict, len(found.page)
-    if form is Format.JSON:
-        print_json(
-            {
-                "schema": "resident-claims/page-written/1",
-                "file": str(output),
-                "bytes": size,
-                "verdict": verdict,
-                "headline": found.sentence,
-                "left_out": found.left_out,
-            }
+        found = made(
+            traces,
+            judged_by,
+            against=against,
+            with_tokens=with_tokens,
+            lenient=lenient,
+            window=window,
+            progress=step,
         )
+    write_bytes(output, found.page)
+    verdict, size, left_out = found.report.verdict, len(found.page), found.left_out
+    if form is Format.JSON:
+        written = {"file": str(output), "bytes": size, "left_out": left_out}
+        print_json(written | {"verdict": verdict, "headline": found.sentence})
     else:
-        print_text(f"{printable(found.sentence)}\n{output}: {size:,} bytes\n")
-        if found.left_out:
-            print_text(f"left out of the page: {', '.join(found.left_out)}\n")
+        rest = f"left out of the page: {', '.join(left_out)}\n" if left_out else ""
+        print_text(f"{printable(found.sentence)}\n{output}: {size:,} bytes\n{rest}")
     raise typer.Exit(EXIT_CODES[verdict])
