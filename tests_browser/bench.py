@@ -1,12 +1,13 @@
 """How fast the page of 100,000 events responds: `python -m tests_browser.bench`.
 
 A response is the time from a key or a filter to the end of the work that it causes, drawing
-included. Beside it stands what 2,000,000 square roots take in the same page.
+included; the median of five. Beside it stands what 2,000,000 square roots take in the same page.
 """
 
 from __future__ import annotations
 
 import argparse
+import statistics
 import sys
 import tempfile
 from pathlib import Path
@@ -33,7 +34,7 @@ _MEASURE: Final = """async () => {
     await new Promise((done) => requestAnimationFrame(done));
     const frame = performance.now();
     await new Promise((done) => setTimeout(done, 0));
-    times[name] = Math.max(times[name] ?? 0, worked + performance.now() - frame);
+    (times[name] ??= []).push(worked + performance.now() - frame);
   }
   const scroll = document.getElementById("scroll");
   const key = (key) => scroll.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
@@ -42,12 +43,14 @@ _MEASURE: Final = """async () => {
     field.value = value;
     field.dispatchEvent(new Event("change", { bubbles: true }));
   };
-  for (const each of ["+", "ArrowRight", "-", "0"]) await take("zoom and move", () => key(each));
-  for (const each of ["n", "n", "p"]) await take("next event", () => key(each));
-  for (const each of [9000, 90000, 0]) await take("scroll", () => { scroll.scrollTop = each; });
-  for (const each of ["loss", "report", ""])
+  for (const each of ["+", "+", "ArrowRight", "-", "0"])
+    await take("zoom and move", () => key(each));
+  for (const each of ["n", "n", "p", "n", "n"]) await take("next event", () => key(each));
+  for (const each of [9000, 90000, 0, 500, 200000]) await take("scroll", () => { scroll.scrollTop = each; });
+  for (const each of ["loss", "report", "fact", "loss", ""])
     await take("filter events", () => set("by-kind", each));
-  for (const each of ["kept", ""]) await take("filter claims", () => set("by-verdict", each));
+  for (const each of ["kept", "", "violated", "", "kept"])
+    await take("filter claims", () => set("by-verdict", each));
   let sum = 0;
   await take("square roots", () => { for (let i = 0; i < 2e6; i++) sum += Math.sqrt(i); });
   return times;
@@ -71,9 +74,10 @@ def main() -> int:
         times = page.evaluate(_MEASURE)
         size = report.stat().st_size
     print(f"page of {events:,} events, {size / 1e6:.1f} MB; each response at most {WANTED_MS} ms")
-    for name, taken in times.items():
+    medians = {name: statistics.median(each) for name, each in times.items()}
+    for name, taken in medians.items():
         print(f"  {name:<16} {taken:6.1f} ms")
-    return int(max(times.values()) > WANTED_MS)
+    return int(max(medians.values()) > WANTED_MS)
 
 
 if __name__ == "__main__":

@@ -84,11 +84,12 @@ function apply_filters() {
   const some = new Uint8Array(claim.rows), none = claims.length + requests.length === 0; // then all lanes are shown
   claims.forEach((row) => (some[row] = 1));
   const asked = JSON.stringify([searched, id, verdict, innerWidth, innerHeight]);
-  if (asked !== laid) lay_out(none ? chosen_rows(claim.rows, (row) => mine[row]) : claims, none ? chosen_rows(request.rows, () => true) : requests);
+  const same = asked === laid; // but for the kind of events
+  if (!same) lay_out(none ? chosen_rows(claim.rows, (row) => mine[row]) : claims, none ? chosen_rows(request.rows, () => true) : requests);
   laid = asked;
-  fill_table("verdicts", I.graver.filter((row) => some[found.claim[row]]));
-  fill_table("claims", claims);
-  fill_table("requests", requests);
+  if (!same) fill_table("verdicts", I.graver.filter((row) => some[found.claim[row]]));
+  if (!same) fill_table("claims", claims);
+  if (!same) fill_table("requests", requests);
   fill_table("events", events);
   put("matches", searched || narrow || kind ? `${plural(claims.length, "claim")}, ${plural(requests.length, "request")}, ${plural(events.length, "event")}` : "");
   redraw();
