@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from monitor.input.plain import form_of, plain_record
 from monitor.input.records import At, at_line, line_of
@@ -233,16 +233,13 @@ class Streams:
 
     def make(self, file: str, name: str, form: Form) -> Stream:
         """The judge of a new stream."""
-        return Stream(
-            file,
-            name,
-            form,
-            default=self.default,
-            bundle=self.bundle,
-            limits=self.limits,
-            only=self.only,
-            watched=self.watched,
-        )
+        return Stream(file, name, form, **self.options)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What each stream is made with."""
+        about = {"default": self.default, "bundle": self.bundle, "limits": self.limits}
+        return {**about, "only": self.only, "watched": self.watched}
 
     def reject(self, error: InputError) -> None:
         """A line could not be read: what it states is missing from every stream of its file."""

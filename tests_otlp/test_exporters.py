@@ -1,18 +1,28 @@
-"""Log records of OpenTelemetry's exporter and of a collector are followed as a file is checked."""
+"""Log records of OpenTelemetry's exporter and of a collector are followed as a file is checked, and
+a collector takes the spans of a timeline.
+"""
 
 from __future__ import annotations
 
+import gzip
+import json
 import os
 import socket
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from email.message import Message
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
+from monitor.__main__ import main
+from monitor.samples import sample
 from spec.stream.outcome import ModeVerdict
 from tests.monitor.follow.processes import wait_for
+from tests.monitor.follow.receiver import receiving
 from tests.monitor.follow.test_otlp_receiver import checked, follower
 from tests.monitor.follow.traces import trace
 from tests.monitor.watch.scraped import free_port
@@ -77,3 +87,35 @@ class TestSent:
             assert (1, []) == found.end()
         due = checked(tmp_path / "trace.jsonl", LINES)
         assert due == found.claims()
+
+
+def test_spans(tmp_path: Path) -> None:
+    """A collector takes the spans of a timeline, and passes each on with its ids and links."""
+    trace, start = str(sample("hard_protected_refusal")), ("--start", "2026-01-31T12:00:00Z")
+    file = tmp_path / "spans.json"
+    assert 0 == main(["check", trace, "--otlp-spans", str(file), *start])
+
+    def keep(path: str, headers: Message, body: bytes) -> tuple[str, bytes]:
+        is_packed = headers.get("Content-Encoding") == "gzip"
+        return path, gzip.decompress(body) if is_packed else body
+
+    with (
+        receiving(keep, (200,)) as (url, posted),
+        collector(urlsplit(url).port or 0, tmp_path) as endpoint,
+    ):
+        assert 0 == main(["check", trace, "--otlp-spans", endpoint, *start])
+        wait_for(lambda: posted)
+    assert {path for path, _ in posted} == {"/v1/traces"}
+    found = {
+        (span.name, span.trace_id.hex(), span.span_id.hex(), len(span.events), len(span.links))
+        for _, body in posted
+        for resource in ExportTraceServiceRequest.FromString(body).resource_spans
+        for scope in resource.scope_spans
+        for span in scope.spans
+    }
+    (request,) = [json.loads(line) for line in file.read_text().splitlines()]
+    due = {
+        (s["name"], s["traceId"], s["spanId"], len(s["events"]), len(s["links"]))
+        for s in request["resourceSpans"][0]["scopeSpans"][0]["spans"]
+    }
+    assert (3, due) == (len(found), found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from types import NoneType
 from typing import TYPE_CHECKING
 
@@ -23,12 +24,14 @@ from spec.language.errors import SpecError, UnknownName, require
 from spec.language.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from monitor.input.given import Given
     from monitor.input.records import Record
     from monitor.report.verdict import Place, Report
     from monitor.results import News
+    from monitor.streams import AnyStreams
+    from monitor.timeline import Written
     from spec.stream.outcome import ClaimOutcome
 
 __all__ = ["EventMonitor", "Violation"]
@@ -68,6 +71,8 @@ class EventMonitor:
             remembered. Where older ones were forgotten, it is not noticed if one begins again: the
             report says so, and that the theorem does not apply.
         watched: `news` has what events moved; ask after each.
+        timeline: is given each item of `monitor.timeline`; then the judge in Python judges. A
+            monitor that is restored goes on without it.
 
     Raises:
         UnknownName: there is no such mode, or no such bundle.
@@ -87,6 +92,7 @@ class EventMonitor:
         requests: int | None = None,
         ids: int = IDS,
         watched: bool = False,
+        timeline: Written | None = None,
     ) -> None:
         require(live, (int, NoneType), "live", "a number, or None")
         require(requests, (int, NoneType), "requests", "a number, or None")
@@ -98,7 +104,12 @@ class EventMonitor:
         asked_mode = None if mode is None else find_mode(mode).mode
         asked = Asked(asked_mode, find_bundle(bundle), strict, claim_asked(claim), limits)
         self._asked, self._account = asked, Account(name)
-        self._streams = streams_of(name)(
+        make: Callable[..., AnyStreams] = streams_of(name)
+        if timeline is not None:
+            from monitor.timeline import Recorder
+
+            make = partial(Recorder, timeline)
+        self._streams = make(
             asked.mode,
             asked.bundle,
             limits=asked.limits,

@@ -134,10 +134,10 @@ def _judge_files(
     if timeline is None:
         streams = Streams(asked.mode, asked.bundle, limits=asked.limits, only=asked.claim)
     else:
-        from monitor.timeline.recorder import Recorder
+        from monitor.timeline import Recorder, Written
 
         streams = Recorder(
-            timeline, asked.mode, asked.bundle, limits=asked.limits, only=asked.claim
+            Written(timeline), asked.mode, asked.bundle, limits=asked.limits, only=asked.claim
         )
     reject = streams.reject
     source: Source | Merged

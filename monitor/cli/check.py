@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,8 +17,11 @@ from monitor.report.options import (
     ModeOption,
     Others,
     OthersOption,
+    PerfettoOption,
     ReorderOption,
     RequestsOption,
+    SpansOption,
+    StartOption,
     StripOption,
     extraction_asked,
     limits_asked,
@@ -30,6 +34,12 @@ from spec.cli.common import print_json, print_text
 from spec.cli.layout import paper
 from spec.contract.modes import Bundle
 from spec.contract.names import find_bundle
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from monitor.cli.timelines import Timelines
 
 __all__ = ["register"]
 
@@ -95,6 +105,9 @@ def check_traces(
             help="Show all claims that were not kept, a table of obligations, and facts by kind.",
         ),
     ] = False,
+    perfetto: PerfettoOption = None,
+    otlp_spans: SpansOption = None,
+    start: StartOption = None,
     progress: Annotated[
         bool | None,
         typer.Option(help="Show progress; by default for long files on a terminal."),
@@ -111,7 +124,10 @@ def check_traces(
     of_bundle = find_bundle(bundle)
     limits = limits_asked(live, requests, ids)
     window = window_asked(reorder)
-    with progress_of(traces, progress) as step:
+    with (
+        _timelines(perfetto, otlp_spans, start, traces) as timeline,
+        progress_of(traces, progress) as step,
+    ):
         report = check(
             traces,
             judged_by,
@@ -124,6 +140,7 @@ def check_traces(
             limits=limits,
             how=extraction_asked(strip, others),
             progress=step,
+            timeline=None if timeline is None else timeline.put,
         )
     match form:
         case CheckFormat.JSON:
@@ -140,4 +157,17 @@ def check_traces(
             from monitor.report.report_text import as_text
 
             print_text(as_text(report, paper(), verbose=verbose))
+    if timeline is not None:
+        timeline.check()
     raise typer.Exit(EXIT_CODES[report.verdict])
+
+
+def _timelines(
+    perfetto: Path | None, spans: str | None, start: str | None, traces: list[str]
+) -> AbstractContextManager[Timelines | None]:
+    """What is written beside the report, if anything is."""
+    if perfetto is None and spans is None and start is None:
+        return nullcontext()
+    from monitor.cli.timelines import timelines
+
+    return timelines(perfetto, spans, start, traces)

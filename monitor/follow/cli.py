@@ -34,6 +34,7 @@ from monitor.report.options import (
     ModeOption,
     Others,
     OthersOption,
+    PerfettoOption,
     RankWaitOption,
     ReorderOption,
     RequestsOption,
@@ -99,6 +100,7 @@ def follow_sources(
     listen_token: ListenTokenOption = None,
     metrics: MetricsOption = None,
     metrics_token: MetricsTokenOption = None,
+    perfetto: PerfettoOption = None,
     form: FormatOption = Format.TEXT,
 ) -> None:
     """Judge events as they come, until a signal.
@@ -136,6 +138,7 @@ def follow_sources(
         extraction_asked(strip, others),
         when_full,
         listen_token,
+        perfetto,
     )
     code = follow_events(asked)
     raise typer.Exit(code)

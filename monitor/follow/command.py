@@ -36,6 +36,7 @@ from monitor.report.options import USUAL_WAIT
 from monitor.report.report_text import order_text
 from monitor.results import USUAL
 from spec.cli.common import Code, print_text
+from spec.files.writing import check_apart
 from spec.language.errors import SpecError
 from spec.language.prose import counted, printable
 from spec.stream.codes import Code as Reasons
@@ -52,6 +53,8 @@ if TYPE_CHECKING:
     from monitor.input.logs import Extraction
     from monitor.input.reorder_window import Window
     from monitor.report.verdict import Report
+    from monitor.timeline import Written
+    from monitor.timeline.output import Output
     from spec.claims.states import Mode
     from spec.stream.breaks import Limits
     from spec.stream.outcome import ModeVerdict
@@ -88,6 +91,7 @@ class Asked:
     how: Extraction = PLAIN
     when_full: WhenFull = WhenFull.BLOCK
     listen_token: Path | None = None
+    perfetto: Path | None = None
 
 
 class Watch(Protocol):
@@ -171,9 +175,10 @@ def followed(asked: Asked, watch: Watch | None = None) -> Followed:
     if strange := next((name for name in names if name.startswith(PREFIX)), ""):
         raise SpecError(f"{strange} is how an engine is called", f"write ./{strange}")
     counts, complain = Counts(), _Complaints()
+    trace, timeline = _timeline(asked)
     engines = Engines(
         asked.ranks,
-        lambda name: Judge(name, asked.mode, counts, limits=asked.limits),
+        lambda name: Judge(name, asked.mode, counts, limits=asked.limits, timeline=timeline),
         _report,
         time.monotonic,
     )
@@ -189,6 +194,7 @@ def followed(asked: Asked, watch: Watch | None = None) -> Followed:
             on_reject=complain,
             engines=engines,
             reader=None if watch is None else watch.reader(name),
+            timeline=timeline,
         )
         for name, source in sources.items()
     }
@@ -252,6 +258,8 @@ def followed(asked: Asked, watch: Watch | None = None) -> Followed:
             server.close()
         for poster in posters:
             poster.close(LAST_POSTS_S)
+        if trace is not None:
+            trace.close()
     unreplayed = [name for name in names if is_publisher(name) and not replays.get(name)]
     return Followed(reports, judges, unreplayed)
 
@@ -264,6 +272,30 @@ def _replays(names: Sequence[str], replays: Sequence[str]) -> dict[str, str]:
         cause = f"{len(replays)} --replay for {sockets} of KV events"
         raise SpecError(cause, "name one for each, in their order, or none")
     return dict(zip(publishers, replays, strict=bool(replays)))
+
+
+def _timeline(asked: Asked) -> tuple[Output, Written] | tuple[None, None]:
+    """What writes the timeline, if that is asked for, and what judges give its items to.
+
+    Raises:
+        SpecError: it cannot be written, or would not go on.
+    """
+    if asked.perfetto is None:
+        return None, None
+    if asked.checkpoint is not None:
+        cause = "--perfetto with --checkpoint: a timeline does not go on after a restart"
+        raise SpecError(cause, "leave one of them out")
+    check_apart(perfetto=asked.perfetto, verdicts=asked.verdicts)
+    from monitor.timeline import Written
+    from monitor.timeline.perfetto import FOLLOWED, open_perfetto
+
+    trace = open_perfetto(
+        asked.perfetto,
+        reads=asked.sources,
+        most=FOLLOWED,
+        failed=lambda error: _report(str(error)),
+    )
+    return trace, Written(trace.put)
 
 
 def _listen_token(asked: Asked, names: Sequence[str]) -> str | None:

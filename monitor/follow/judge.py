@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from monitor.input.reorder_window import Window
     from monitor.report.verdict import Report
     from monitor.results import News
+    from monitor.timeline import Written
     from spec.claims.states import Mode
     from spec.stream.breaks import Limits
     from spec.stream.outcome import ClaimOutcome
@@ -72,6 +73,7 @@ class Judge:
         how: how lines of events are taken out of a log. Where other lines are skipped, a line of a
             stream without sequence numbers is rejected.
         engines: those who judge the lines of ranks.
+        timeline: is given each item of `monitor.timeline`.
     """
 
     def __init__(
@@ -87,6 +89,7 @@ class Judge:
         on_reject: Callable[[InputError], None] = lambda _: None,
         engines: Merging | None = None,
         reader: Reader | None = None,
+        timeline: Written | None = None,
     ) -> None:
         self._source, self._counts, self._lossy = source, counts, lossy
         self._on_reject, self._engines = on_reject, engines
@@ -103,6 +106,7 @@ class Judge:
             requests=most.requests,
             ids=most.ids,
             watched=True,
+            timeline=timeline,
         )
         self._window = window
         self._order = None if window is None else Resequencer(window)

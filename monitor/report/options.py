@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated, Final, TypeAlias
 
 import msgspec
@@ -13,6 +14,7 @@ from monitor.input.reorder_window import Window
 from monitor.report.verdict import ModeChoice
 from monitor.results import IDS, limits_asked
 from spec.claims.states import Mode
+from spec.cli.arguments import file_name, path_option
 from spec.language.suggest import resolve
 
 __all__ = [
@@ -25,9 +27,12 @@ __all__ = [
     "ModeOption",
     "Others",
     "OthersOption",
+    "PerfettoOption",
     "RankWaitOption",
     "ReorderOption",
     "RequestsOption",
+    "SpansOption",
+    "StartOption",
     "StripOption",
     "extraction_asked",
     "limits_asked",
@@ -42,6 +47,34 @@ ModeOption: TypeAlias = Annotated[
         "--mode",
         help=f"{ModeChoice.AUTO}: each claim by the mode that it states; or one of "
         f"{', '.join(Mode)}.",
+    ),
+]
+
+PerfettoOption: TypeAlias = Annotated[
+    Path | None,
+    path_option(
+        "--perfetto", help="Write a timeline that ui.perfetto.dev opens; extra [perfetto]."
+    ),
+]
+
+SpansOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--otlp-spans",
+        parser=file_name,
+        metavar="PATH|URL",
+        help="Write each claim and request as a span of OpenTelemetry, or post them to a "
+        "collector: /v1/traces, if the address has no path.",
+    ),
+]
+
+StartOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--start",
+        metavar="TIME",
+        help="With --otlp-spans: when the first event of each file happened, such as "
+        "2026-01-31T12:00:00Z. Needed where time_ns is no wall time.",
     ),
 ]
 

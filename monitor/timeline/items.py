@@ -1,14 +1,14 @@
 """Defines what a timeline consists of: lanes of claims and requests, slices, instants, counters.
 
 Items come in the order in which they are known: a slice when it ends, the verdict on a claim when
-nothing can change it any more. Each has the place of its line. What a stream does not state is
+it is final. Each has the place of its line. What a stream does not state is
 None, never 0.
 """
 
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import msgspec
 
@@ -18,6 +18,7 @@ from spec.language.verdicts import Verdict
 from spec.stream.outcome import ModeVerdict
 
 __all__ = [
+    "LINE_NS",
     "Axis",
     "Broken",
     "ClaimBegun",
@@ -38,6 +39,9 @@ __all__ = [
     "Step",
     "StreamBegun",
 ]
+
+LINE_NS: Final = 1_000_000
+"""So long is a line, in ns, where a format knows times alone and the axis is of lines."""
 
 
 class Axis(StrEnum):
@@ -125,7 +129,7 @@ class ClaimBegun(msgspec.Struct, frozen=True, gc=False):
 class StateSlice(msgspec.Struct, frozen=True, gc=False):
     """A state of the lifecycle, as reported.
 
-    `judged` is false after a break: then reports alone say so, and nothing is concluded. `last`
+    `judged` is false after a break: then reports alone say so. `last`
     says that the state was not left: its end is that of what is known. A state that ends the claim
     goes on to where its verdict is final, which is mostly the same line.
     """

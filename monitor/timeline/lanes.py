@@ -1,37 +1,20 @@
-"""Follows one stream as it is judged, and puts what becomes of it into a timeline.
+"""Follows streams as they are judged, and puts what becomes of them into a timeline.
 
-What a claim, a request and the pool are is what the judge knows; nothing is concluded here. After a
-break the judge concludes nothing either: then states are those that reports alone lead to, and
-counts are not stated.
+The judge alone says what a claim, a request and the pool are. After a break it has no conclusions:
+then states are those that reports alone lead to, and counts are not stated.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
 
-from monitor.core import Stream
+from monitor.core import Stream, Streams
 from monitor.results import obligation_said
-from monitor.timeline.items import (
-    Axis,
-    Broken,
-    ClaimBegun,
-    ClaimEnded,
-    Counted,
-    End,
-    Found,
-    Happened,
-    Link,
-    Linked,
-    Phase,
-    Point,
-    RequestBegun,
-    RequestEnded,
-    RequestSlice,
-    StateSlice,
-    StreamBegun,
-)
+from monitor.timeline import items
+from monitor.timeline.items import Axis, End, Linked, Phase, Point
 from monitor.timeline.paths import Paths
-from spec.claims.states import TERMINAL, next_state
+from spec.claims.states import TERMINAL, ClaimState, next_state
 from spec.events.alphabet import BLOCKS_GONE, CONFLICT_ACTIONS, REPORTS, Kind
 from spec.language.verdicts import Verdict
 from spec.stream.claim import outcome_of
@@ -42,23 +25,27 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from monitor.input.records import At, Form
-    from monitor.timeline.items import Item
-    from spec.claims.states import ClaimState, Mode
-    from spec.contract.modes import Bundle
     from spec.events.canonical import Event
-    from spec.stream.breaks import Limits, Line
+    from spec.stream.breaks import Line
     from spec.stream.claim import Claim
     from spec.stream.fields import Moment
     from spec.stream.outcome import Finding
-    from spec.stream.pool import Block
 
-__all__ = ["Lanes", "Written"]
+__all__ = ["Lanes", "Recorder", "Written"]
 
-_TELLS: Final = frozenset({Kind.CLAIM_HARMED, Kind.CLAIM_BLOCK_LOST, Kind.CLAIM_UNMATERIALIZED})
-"""The reports that tell of a loss."""
+_ARRIVED: Final = Kind.REQUEST_ARRIVED
+_FINISHED: Final = Kind.REQUEST_FINISHED
+_LOADS: Final = frozenset({Kind.LOAD_FINISHED, Kind.LOAD_FAILED})
+_LOSS_REPORTS: Final = frozenset(
+    {Kind.CLAIM_HARMED, Kind.CLAIM_BLOCK_LOST, Kind.CLAIM_UNMATERIALIZED}
+)
+"""The reports that state a loss."""
 
 _LOSSES: Final = 64
 """Losses of a claim that are remembered until one of them is reported."""
+
+_ARRIVALS: Final = frozenset({"active", "usable", "free"})
+"""Counts that an arrival states, even where they are 0."""
 
 _PHASES: Final = {kind: Phase(kind.removeprefix("request_")) for kind in CONFLICT_ACTIONS} | {
     Kind.REQUEST_ROUTED: Phase.ROUTED,
@@ -72,94 +59,57 @@ _PHASES: Final = {kind: Phase(kind.removeprefix("request_")) for kind in CONFLIC
 }
 """The phase of a request that begins with an event of a kind."""
 
-_ARRIVALS: Final = frozenset({"active", "usable", "free"})
-"""Counts that an arrival states, even where they are 0."""
-
-_LOADS: Final = frozenset({Kind.LOAD_FINISHED, Kind.LOAD_FAILED})
-_ARRIVED: Final = Kind.REQUEST_ARRIVED
-_FINISHED: Final = Kind.REQUEST_FINISHED
-
 
 class Written:
-    """Where the items of a timeline go, its axis, and the numbers of its lanes.
+    """Where the items of a timeline go, its axis, and the numbers of its lanes; several recorders
+    may share it.
 
     Args:
         put: called with each item.
     """
 
-    def __init__(self, put: Callable[[Item], None]) -> None:
+    def __init__(self, put: Callable[[items.Item], None]) -> None:
         self.put = put
         self.axis: Axis | None = None
-        self.latest = 0
-        self._numbers = {"stream": -1, "claim": -1, "request": -1}
-
-    def number(self, of: str) -> int:
-        """The number of the next stream, claim or request."""
-        self._numbers[of] += 1
-        return self._numbers[of]
+        self.latest = self.streams = self.claims = self.requests = 0
 
 
-class _ClaimLane:
-    """The lane of a claim: where it stands since when, and what of it is not yet reported."""
+@dataclass(eq=False)
+class _Lane:
+    """The lane of a claim or of a request: its state or phase, and since when.
 
-    def __init__(self, number: int, claim: Claim) -> None:
-        self.number, self.claim = number, claim
-        self.state: ClaimState | None = None
-        self.since: Point | None = None
-        self.judged = True
-        self.violated: dict[str, Point] = {}
-        self.paths = Paths()
-        self.losses: list[tuple[Point, frozenset[Block | None]]] = []
+    `judged` is of that state. A claim has the places of violations, the paths of its observers, and
+    losses without a report, with their blocks; a request the place of a conflict that no action
+    answered.
+    """
 
-
-class _RequestLane:
-    """The lane of a request: its phase since when, and the conflict that no action answered."""
-
-    def __init__(self, number: int) -> None:
-        self.number = number
-        self.phase: Phase | None = None
-        self.since: Point | None = None
-        self.conflict: Point | None = None
+    number: int
+    now: ClaimState | Phase | None = None
+    since: Point | None = None
+    judged: bool = True
+    violated: dict[str, Point] = field(default_factory=dict)
+    paths: Paths = field(default_factory=Paths)
+    losses: list[tuple[Point, set[Any]]] = field(default_factory=list)
+    conflict: Point | None = None
 
 
 class Lanes(Stream):
     """One stream of one file, its judge, and the lanes of its claims and requests."""
 
-    def __init__(
-        self,
-        written: Written,
-        file: str,
-        name: str,
-        form: Form,
-        *,
-        default: Mode | None,
-        bundle: Bundle,
-        limits: Limits,
-        only: str | None,
-        watched: bool,
-    ) -> None:
-        super().__init__(
-            file,
-            name,
-            form,
-            default=default,
-            bundle=bundle,
-            limits=limits,
-            only=only,
-            watched=watched,
-        )
+    def __init__(self, written: Written, *of: Any, **options: Any) -> None:
+        super().__init__(*of, **options)
         self.judge.noticed = self._notice
         self._written, self._put = written, written.put
-        self._number = written.number("stream")
-        self._claims: dict[Claim, _ClaimLane] = {}
-        self._requests: dict[str, _RequestLane] = {}
+        self._number, written.streams = written.streams, written.streams + 1
+        self._claims: dict[Claim, _Lane] = {}
+        self._requests: dict[str | None, _Lane] = {}
         self._counts: dict[str, int | None] = {}
         self._usable: int | None = None
-        self._line: Line | None = None
+        self._line: Line
         self._point: Point | None = None  # of the line
         self._before: Point | None = None  # of the line before it, until the line has one
         self._shift = self._period = self._breaks = 0
-        self._begun = self._heard = False
+        self._begun = self._heard = self._ended = False
 
     # Lines.
 
@@ -172,16 +122,14 @@ class Lanes(Stream):
             self._follow(claim)
         if self.judge.broken is not None:
             self._uncount(point)
-            if not self._heard:
-                for event in line.events:
-                    self._overhear(event, point)
+            for event in () if self._heard else line.events:
+                self._overhear(event)
         self._note_breaks(point)
 
     def _at_line(self) -> Point:
         """The place of the line that is judged; a period that ended is closed before it."""
         if self._point is not None:
             return self._point
-        assert self._line is not None
         at: At = self._line.at  # type: ignore[assignment]
         before, begins = self._before, self.judge.period > self._period
         point = Point(self._position(at.line, begins=begins), at.line, at.sequence, at.file)
@@ -205,7 +153,6 @@ class Lanes(Stream):
             number: of the line.
             begins: a period begins with it, perhaps with a clock of its own.
         """
-        assert self._line is not None
         written, time_ns = self._written, self._line.time_ns
         if written.axis is None and self._line.events:
             written.axis = Axis.LINES if time_ns is None else Axis.TIME
@@ -224,21 +171,28 @@ class Lanes(Stream):
     def _begin(self, point: Point) -> None:
         if not self._begun:
             self._begun = True
-            axis = self._written.axis or Axis.LINES
-            self._put(StreamBegun(self._number, self.name, self.form.name, axis, point))
+            about = self.name, self.form.name, self._written.axis or Axis.LINES
+            self._put(items.StreamBegun(self._number, *about, point))
 
     def _note_breaks(self, point: Point) -> None:
-        if not self._begun:  # the axis is not known yet
-            return
-        for reason in self.judge.breaks[self._breaks :]:
-            code = reason.code
-            self._put(Broken(self._number, point, code.number, code.title, reason.text))
-        self._breaks = len(self.judge.breaks)
+        if self._begun:  # otherwise the axis is not known yet
+            for reason in self.judge.breaks[self._breaks :]:
+                said = reason.code.number, reason.code.title, reason.text
+                self._put(items.Broken(self._number, point, *said))
+            self._breaks = len(self.judge.breaks)
+
+    def _close(self, point: Point) -> None:
+        """End all slices and requests: the stream ends, or a period of it."""
+        for lane in self._claims.values():
+            self._halt(lane, point)
+        for name in [*self._requests]:
+            self._end_request(name, point, finished=False)
 
     def end(self) -> None:
-        """The stream is over, and its judge has finished."""
-        if self._before is None:
+        """The stream is over, and its judge has finished; the second call does no more."""
+        if self._before is None or self._ended:
             return
+        self._ended = True
         point = self._point = self._before
         self._begin(point)
         self._note_breaks(point)
@@ -250,126 +204,88 @@ class Lanes(Stream):
 
     def _notice(self, at: Moment) -> None:
         """The judge took an event."""
-        self._heard = True
-        point, event, kind = self._at_line(), at.event, at.kind
+        self._heard, event = True, at.event
         for claim in {**at.mine, **at.moved}:
             self._follow(claim)
-        name = event.request_id if kind in OF_REQUESTS else None
-        request = None if name is None else self._requests.get(name)
-        lives = name is not None and at.run.requests.get(name) is not None
-        if request is None and name is not None and lives:
-            request = self._begin_request(name, point)
-        if request is not None:
-            if kind is _ARRIVED and at.run.capacity.conflicts(event.needed, event.usable):
-                request.conflict = point
-            self._move(request, event, point)
-        self._happen(at, event, self._concerned(at), request, point)
-        if request is not None:
-            self._link_accused(request, event, point)
-            if name is not None and not lives:
-                self._end_request(name, point, finished=True)
-        if kind is _ARRIVED:
+        self._happen(event, at, lives=at.run.requests.get(event.request_id) is not None)
+        if at.kind is _ARRIVED:
             self._usable = event.usable
-        self._count(at, point)
+        self._count(at)
 
-    def _link_accused(self, request: _RequestLane, event: Event, point: Point) -> None:
-        """Link a request to the claims that a report on it names."""
-        for name in event.accused:
-            if (lane := self._lane_named(name)) is not None:
-                source = End(point, request=request.number)
-                self._put(Link(Linked.NAMES, source, End(point, claim=lane.number)))
-
-    def _concerned(self, at: Moment) -> list[_ClaimLane]:
-        """The lanes of the claims that an event is about, or names."""
-        names = [claim.claim_id for claim in at.mine]
-        names += [name for name in (at.event.claim_id, *at.event.accused) if name is not None]
-        lanes = map(self._lane_named, dict.fromkeys(names))
-        return [lane for lane in lanes if lane is not None]
-
-    def _lane_named(self, name: str) -> _ClaimLane | None:
-        claim = self.judge.claims.get(name)
-        return None if claim is None else self._lane(claim)
-
-    def _happen(
-        self,
-        at: Moment | None,
-        event: Event,
-        lanes: list[_ClaimLane],
-        request: _RequestLane | None,
-        point: Point,
-    ) -> None:
-        """Put an event into the timeline that is of any lane, with what it did to the claims."""
-        if not lanes and request is None:
-            return
-        touches = [] if at is None else [at.touched.get(lane.claim) for lane in lanes]
-        lost = tuple([0 if touch is None else len(touch.lost) for touch in touches])
-        gained = tuple([0 if touch is None else len(touch.gained) for touch in touches])
-        happened = Happened(
-            self._number,
-            point,
-            event,
-            event.kind in REPORTS,
-            tuple([lane.number for lane in lanes]),
-            None if request is None else request.number,
-            lost if any(lost) else (),
-            gained if any(gained) else (),
-        )
-        self._put(happened)
-        if event.kind in BLOCKS_GONE:
-            for lane, touch in zip(lanes, touches, strict=True):
-                if touch is not None and touch.lost and lane.claim.live:
-                    lane.losses.append((point, frozenset(touch.blocks)))
-                    del lane.losses[:-_LOSSES]
-        elif event.kind in _TELLS and at is not None:
-            for lane in lanes:
-                self._report_losses(lane, event, point)
-
-    def _report_losses(self, lane: _ClaimLane, event: Event, point: Point) -> None:
-        """Link the losses that a report tells of to it: of certain blocks, or all so far."""
-        told, rest = frozenset[object](event.block_ids), []
-        for loss, blocks in lane.losses:
-            if told and blocks and None not in blocks and not told & blocks:
-                rest.append((loss, blocks))
-            else:
-                ends = End(loss, claim=lane.number), End(point, claim=lane.number)
-                self._put(Link(Linked.LOSS, *ends))
-        lane.losses = rest
-
-    def _overhear(self, event: Event, point: Point) -> None:
-        """An event after a break, of which the judge concludes nothing."""
-        lane = None if event.claim_id is None else self._lane_named(event.claim_id)
-        trigger = Kind.CLAIM_DEMOTED if event.demotes else event.kind
-        if lane is not None and event.kind in REPORTS and lane.state is not None:
-            state = next_state(lane.state, trigger)
-            if state is not None and (lane.since is None or state is not lane.state):
-                self._stand(lane, state, point)
+    def _overhear(self, event: Event) -> None:
+        """Put an event after a break, which the judge leaves out."""
+        claim = self.judge.claims.get(event.claim_id or "")
+        if claim is not None and event.kind in REPORTS:
+            lane = self._lane(claim)
+            trigger = Kind.CLAIM_DEMOTED if event.demotes else event.kind
+            state = next_state(ClaimState(lane.now or claim.state), trigger)
+            if state is not None and (lane.since is None or state is not lane.now):
+                self._stand(lane, state)
                 if state in TERMINAL:
-                    self._halt(lane, point)
-        name = event.request_id if event.kind in OF_REQUESTS else None
-        request = None if name is None else self._requests.get(name)
-        has_room = len(self._requests) < self.judge.limits.requests
-        if request is None and name is not None and event.kind.row.renews and has_room:
-            request = self._begin_request(name, point)
+                    self._halt(lane, self._at_line())
+        is_new = event.kind.row.renews and len(self._requests) < self.judge.limits.requests
+        lives = event.kind is not _FINISHED and (event.request_id in self._requests or is_new)
+        self._happen(event, None, lives=lives)
+
+    def _happen(self, event: Event, at: Moment | None, *, lives: bool) -> None:
+        """Put an event into the timeline, if it is of any lane, and what follows from it.
+
+        Args:
+            lives: the request that it names, if it names one, is not over.
+        """
+        point, name = self._at_line(), event.request_id if event.kind in OF_REQUESTS else None
+        request = self._requests.get(name)
+        if request is None and name is not None and lives:
+            request = self._requests[name] = _Lane(self._written.requests)
+            self._written.requests += 1
+            about = self._number, name, self.judge.period + 1
+            self._put(items.RequestBegun(request.number, *about, point))
         if request is not None:
-            self._move(request, event, point)
-        self._happen(None, event, [] if lane is None else [lane], request, point)
-        if request is not None and name is not None:
-            self._link_accused(request, event, point)
-            if event.kind is _FINISHED:
+            self._move(request, event, at)
+        names = [] if at is None else [claim.claim_id for claim in at.mine]
+        named = map(self.judge.claims.get, (*names, event.claim_id or "", *event.accused))
+        claims = [claim for claim in dict.fromkeys(named) if claim is not None]
+        if claims or request is not None:
+            touched = {} if at is None else at.touched
+            lost = [len(touched[each].lost) if each in touched else 0 for each in claims]
+            gained = [len(touched[each].gained) if each in touched else 0 for each in claims]
+            happened = items.Happened(
+                self._number,
+                point,
+                event,
+                event.kind in REPORTS,
+                tuple([self._lane(claim).number for claim in claims]),
+                None if request is None else request.number,
+                tuple(lost) if any(lost) else (),
+                tuple(gained) if any(gained) else (),
+            )
+            self._put(happened)
+        if at is not None:
+            for claim in claims:
+                self._follow_losses(claim, at)
+        if request is not None:
+            for claim in filter(None, map(self.judge.claims.get, event.accused)):
+                ends = (
+                    End(point, request=request.number),
+                    End(point, claim=self._lane(claim).number),
+                )
+                self._put(items.Link(Linked.NAMES, *ends))
+            if not lives:
                 self._end_request(name, point, finished=True)
 
     # Claims.
 
-    def _lane(self, claim: Claim) -> _ClaimLane:
+    def _lane(self, claim: Claim) -> _Lane:
         """The lane of a claim, which begins here if it has none."""
         lane = self._claims.get(claim)
         if lane is None:
             point = self._at_line()
             self._begin(point)
-            lane = self._claims[claim] = _ClaimLane(self._written.number("claim"), claim)
-            begun = ClaimBegun(lane.number, self._number, claim.claim_id, claim.period + 1, point)
-            self._put(begun)
-            self._stand(lane, claim.state, point)
+            lane = self._claims[claim] = _Lane(self._written.claims)
+            self._written.claims += 1
+            about = self._number, claim.claim_id, claim.period + 1
+            self._put(items.ClaimBegun(lane.number, *about, point))
+            self._stand(lane, claim.state)
         return lane
 
     def _follow(self, claim: Claim) -> None:
@@ -377,8 +293,8 @@ class Lanes(Stream):
         if self.judge.claims.get(claim.claim_id) is not claim:
             return
         lane, point = self._lane(claim), self._at_line()
-        if claim.state is not lane.state:
-            self._stand(lane, claim.state, point)
+        if claim.state is not lane.now:
+            self._stand(lane, claim.state)
         if claim.final:
             self._halt(lane, point)
         lane.paths.note(claim, point)
@@ -386,16 +302,37 @@ class Lanes(Stream):
             if found.verdict is Verdict.VIOLATED:
                 lane.violated.setdefault(name, point)
 
-    def _stand(self, lane: _ClaimLane, state: ClaimState, point: Point) -> None:
-        """A claim is in another state from here on."""
-        self._halt(lane, point, last=False)
-        lane.state, lane.since, lane.judged = state, point, self.judge.broken is None
+    def _follow_losses(self, claim: Claim, at: Moment) -> None:
+        """Note what a claim lost; link a report to the losses that it states: of some blocks, or
+        all.
+        """
+        lane, point, touch = self._lane(claim), self._at_line(), at.touched.get(claim)
+        if at.kind in BLOCKS_GONE and touch is not None and touch.lost and claim.live:
+            lane.losses.append((point, {*touch.blocks}))
+            del lane.losses[:-_LOSSES]
+        elif at.kind in _LOSS_REPORTS:
+            named, rest = {*at.event.block_ids}, []
+            for loss, blocks in lane.losses:
+                if named and blocks and None not in blocks and not named & blocks:
+                    rest.append((loss, blocks))
+                else:
+                    ends = End(loss, claim=lane.number), End(point, claim=lane.number)
+                    self._put(items.Link(Linked.LOSS, *ends))
+            lane.losses = rest
 
-    def _halt(self, lane: _ClaimLane, point: Point, *, last: bool = True) -> None:
-        """End the slice of the state in which a claim is."""
-        if lane.since is not None and lane.state is not None:
-            self._put(StateSlice(lane.number, lane.state, lane.since, point, lane.judged, last))
-            lane.since = None
+    def _stand(self, lane: _Lane, now: ClaimState | Phase) -> None:
+        """A claim is in another state from here on, or a request in another phase."""
+        point = self._at_line()
+        self._halt(lane, point, last=False)
+        lane.now, lane.since, lane.judged = now, point, self.judge.broken is None
+
+    def _halt(self, lane: _Lane, point: Point, *, last: bool = True) -> None:
+        """End the slice of the state or the phase of a lane, if there is one."""
+        since, lane.since = lane.since, None
+        if since is not None and isinstance(lane.now, ClaimState):
+            self._put(items.StateSlice(lane.number, lane.now, since, point, lane.judged, last))
+        elif since is not None and isinstance(lane.now, Phase):
+            self._put(items.RequestSlice(lane.number, lane.now, since, point))
 
     def forget(self, claim: Claim) -> None:
         """The judge keeps a claim no longer."""
@@ -408,24 +345,21 @@ class Lanes(Stream):
         super()._move_past()
 
     def _leave_lane(self, claim: Claim) -> None:
-        """Nothing is added to the lane of a claim any more."""
-        lane, point = self._lane(claim), self._at_line()
+        """End the lane of a claim."""
+        lane, point, outcome = self._lane(claim), self._at_line(), outcome_of(claim)
         lane.paths.note(claim, point)
         self._halt(lane, point)
         del self._claims[claim]
-        outcome, stated = outcome_of(claim), claim.stated
-        found = {
-            name: _found(name, each, lane.violated.get(name))
-            for name, each in outcome.findings.items()
-        }
-        ended = ClaimEnded(
+        findings = outcome.findings.items()
+        found = {name: _found(name, each, lane.violated.get(name)) for name, each in findings}
+        ended = items.ClaimEnded(
             lane.number,
             point,
             outcome.mode,
             outcome.stated_mode,
             claim.owner,
-            stated.get("predicate"),
-            stated.get("object_id"),
+            claim.stated.get("predicate"),
+            claim.stated.get("object_id"),
             claim.duration,
             claim.priority,
             claim.footprint,
@@ -440,79 +374,83 @@ class Lanes(Stream):
 
     # Requests.
 
-    def _begin_request(self, name: str, point: Point) -> _RequestLane:
-        lane = self._requests[name] = _RequestLane(self._written.number("request"))
-        self._put(RequestBegun(lane.number, self._number, name, self.judge.period + 1, point))
-        return lane
-
-    def _move(self, lane: _RequestLane, event: Event, point: Point) -> None:
+    def _move(self, lane: _Lane, event: Event, at: Moment | None) -> None:
         """A request enters the phase that an event states."""
-        kind = event.kind
-        if lane.conflict not in (None, point) and (kind in CONFLICT_ACTIONS or kind is _FINISHED):
-            assert lane.conflict is not None
-            ends = End(lane.conflict, request=lane.number), End(point, request=lane.number)
-            self._put(Link(Linked.CONFLICT, *ends))
+        kind, point, conflict = event.kind, self._at_line(), lane.conflict
+        if kind is _ARRIVED and at is not None:
+            if at.run.capacity.conflicts(event.needed, event.usable):
+                lane.conflict = point
+        elif conflict is not None and (kind in CONFLICT_ACTIONS or kind is _FINISHED):
+            ends = End(conflict, request=lane.number), End(point, request=lane.number)
+            self._put(items.Link(Linked.CONFLICT, *ends))
             lane.conflict = None
         phase = _PHASES.get(kind)
-        if phase is None or event.repeats or (kind in _LOADS and lane.phase is not Phase.RESTORING):
-            return
-        if phase is not lane.phase:
-            self._halt_request(lane, point)
-            lane.phase, lane.since = phase, point
+        waits = kind not in _LOADS or lane.now is Phase.RESTORING
+        if phase not in (None, lane.now) and waits and not event.repeats:
+            assert phase is not None
+            self._stand(lane, phase)
 
-    def _halt_request(self, lane: _RequestLane, point: Point) -> None:
-        if lane.since is not None and lane.phase is not None:
-            self._put(RequestSlice(lane.number, lane.phase, lane.since, point))
-            lane.since = None
-
-    def _end_request(self, name: str, point: Point, *, finished: bool) -> None:
+    def _end_request(self, name: str | None, point: Point, *, finished: bool) -> None:
         lane = self._requests.pop(name)
-        self._halt_request(lane, point)
-        self._put(RequestEnded(lane.number, point, finished))
-
-    def _close(self, point: Point) -> None:
-        """Nothing goes on beyond this place: the stream or its period ends, or it breaks."""
-        for lane in self._claims.values():
-            self._halt(lane, point)
-        for name in [*self._requests]:
-            self._end_request(name, point, finished=False)
+        self._halt(lane, point)
+        self._put(items.RequestEnded(lane.number, point, finished))
 
     # The pool.
 
-    def _count(self, at: Moment, point: Point) -> None:
+    def _count(self, at: Moment) -> None:
         """Put the counts that an event changed; one that was never above 0 is not stated."""
-        run, now = at.run, dict[str, int | None]()
-        now["claimed"] = claimed = run.capacity.total
-        if self._usable is not None:
-            now["active"] = active = run.requests.needs_of_others(None)
-            now["usable"] = self._usable
-            unknown = claimed is None or active is None
-            now["free"] = None if unknown else self._usable - claimed - active  # type: ignore[operator]
-        now[f"tier {GPU}"] = len(run.pool.held)
-        for tier in run.pool.copies:
-            now[f"tier {tier}"] = len(run.pool.copies[tier])
-        for name in self._counts.keys() - now.keys():
-            now[name] = 0  # a tier that has nothing any more
-        for name, value in now.items():
-            if name in self._counts:
-                news = self._counts[name] != value
-            else:
-                news = bool(value) or name in _ARRIVALS
-            if news:
-                self._counts[name] = value
-                self._put(Counted(self._number, name, value, point))
+        run, usable, claimed = at.run, self._usable, at.run.capacity.total
+        now = {"claimed": claimed, f"tier {GPU}": len(run.pool.held)}
+        now |= {f"tier {tier}": len(copies) for tier, copies in run.pool.copies.items()}
+        if usable is not None:
+            active = run.requests.needs_of_others(None)
+            now["active"], now["usable"] = active, usable
+            taken = None if claimed is None or active is None else claimed + active
+            now["free"] = None if taken is None else usable - taken
+        for name in {**self._counts, **now}:
+            value = now.get(name, 0)  # a tier that is empty now
+            stated = name in self._counts or value or name in _ARRIVALS
+            if stated and self._counts.get(name, "") != value:
+                self._set(name, value, self._at_line())
 
     def _uncount(self, point: Point) -> None:
-        """Nothing is known of the pool from here on."""
+        """State no count of the pool from here on."""
         for name, value in self._counts.items():
             if value is not None:
-                self._counts[name] = None
-                self._put(Counted(self._number, name, None, point))
+                self._set(name, None, point)
+
+    def _set(self, name: str, value: int | None, point: Point) -> None:
+        self._counts[name] = value
+        self._put(items.Counted(self._number, name, value, point))
 
 
-def _found(name: str, finding: Finding, violated: Point | None) -> Found:
+def _found(name: str, finding: Finding, violated: Point | None) -> items.Found:
     at: At | None = finding.at  # type: ignore[assignment]
     said = obligation_said(name, finding)
     line, sequence = (None, None) if at is None else (at.line, at.sequence)
     point = violated if finding.verdict is Verdict.VIOLATED else None
-    return Found(finding.verdict, line, sequence, said.why, said.allowed, said.code, point)
+    return items.Found(finding.verdict, line, sequence, said.why, said.allowed, said.code, point)
+
+
+class Recorder(Streams):
+    """The streams of some sources, and where the items of their timeline go.
+
+    Memory is that of the judge: claims and requests in hand are held, and no item.
+
+    Args:
+        written: is given each item, as soon as it is known.
+    """
+
+    def __init__(self, written: Written, *of: Any, **options: Any) -> None:
+        super().__init__(*of, **options)
+        self._written = written
+
+    def make(self, file: str, name: str, form: Form) -> Stream:
+        """A new stream."""
+        return Lanes(self._written, file, name, form, **self.options)
+
+    def finish(self) -> None:
+        """Every stream is over."""
+        super().finish()
+        for stream in self:
+            stream.end()  # type: ignore[attr-defined]

@@ -20,10 +20,12 @@ from monitor.follow.options import (
     VerdictsOption,
     WebhookOption,
 )
+from monitor.report.options import PerfettoOption
 from monitor.watch.command import watch_events
 from monitor.watch.registry import load_registry
 from spec.cli.arguments import file_name
 from spec.cli.common import Format, FormatOption
+from spec.files.writing import check_target
 
 __all__ = ["register"]
 
@@ -81,6 +83,7 @@ def watch_claims(
             help="Serve metrics of each claim, too, with its id, for at most 1,000 claims.",
         ),
     ] = False,
+    perfetto: PerfettoOption = None,
     verbose: Annotated[
         bool,
         typer.Option("--verbose", "-v", help="Show the preconditions that are met, too."),
@@ -96,6 +99,7 @@ def watch_claims(
 
     Exit 0: each change of every claim was observed. 2: bad input. 3: inconclusive.
     """
+    check_target(perfetto, reads=[registry])
     asked = Asked(
         sources=sources,
         replays=replay or (),
@@ -109,6 +113,7 @@ def watch_claims(
         metrics=metrics,
         metrics_token=metrics_token,
         json=form is Format.JSON,
+        perfetto=perfetto,
     )
     code = watch_events(
         load_registry(Path(registry)),

@@ -9,7 +9,7 @@ from typing import Any
 import monitor.samples
 from monitor.check.files import check
 from monitor.report.verdict import Report
-from monitor.timeline import ClaimBegun, Item, RequestSlice, StateSlice
+from monitor.timeline.items import ClaimBegun, Item, RequestSlice, StateSlice
 from spec.contract.modes import Bundle
 from tests.recordings import FOLDER
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from monitor.check.files import check
 from monitor.samples import sample
-from monitor.timeline import (
+from monitor.timeline.items import (
     Axis,
     Broken,
     ClaimBegun,
@@ -284,6 +284,32 @@ def test_break_leaves_counts_unstated(tmp_path: Path) -> None:
     assert judged[-2:] == [("materialized", True), ("harmed", False)]
 
 
+def test_facts_after_a_break_are_shown(tmp_path: Path) -> None:
+    """A fact that names a claim is in its lane after a break, and says nothing of losses."""
+    lines = _sample_lines()
+    lines[6]["claim_id"] = lines[0]["claim_id"]
+    del lines[5]
+    items, _ = made(_lines(tmp_path, *lines))
+    (evicted,) = [e for e in of(items, Happened) if e.event.kind == "block_evicted"]
+    assert (evicted.claims, evicted.lost) == ((0,), ())
+    assert [] == of(items, Link)
+    check_shape(items)
+
+
+def test_mark_without_a_time_comes_first(tmp_path: Path) -> None:
+    """A stream that opens without a time begins where its first event is."""
+    mark = {"kind": "stream_opened", "stream": "b", "sequence": 0}
+    lines = [
+        mark,
+        *(line | {"sequence": n + 1} for n, line in enumerate(_sample_lines(stream="b"))),
+    ]
+    items, _ = made(_lines(tmp_path, *_sample_lines(stream="a", time_ns=7), *lines))
+    assert [(e.name, e.point.at) for e in of(items, StreamBegun)] == [
+        ("a", 7),
+        ("b", 1_000_000_000),
+    ]
+
+
 def test_run_with_another_clock_goes_on(tmp_path: Path) -> None:
     """A second run whose clock begins anew lies behind the first; its claim has a lane of its
     own.
@@ -294,6 +320,8 @@ def test_run_with_another_clock_goes_on(tmp_path: Path) -> None:
     assert [each.period for each in of(items, ClaimBegun)] == [1, 2]
     end = first[-1]["time_ns"]
     assert [e.point.at for e in of(items, ClaimBegun)] == [first[0]["time_ns"], end]
+    again = [e.point.at for e in of(items, Happened) if e.point.line > len(first)]
+    assert again == [end + n for n in range(len(first))]
     check_shape(items)
 
 
