@@ -7,9 +7,9 @@ import tempfile
 from pathlib import Path
 from typing import Any, Final
 
-from monitor.samples import sample
 from tests_browser.pages import CHROMIUM, NONE, chromium, ready, write
 
+_TRACE: Final = "monitor/samples/hard_protected_victim.jsonl"
 _PICTURES: Final[dict[str, dict[str, Any]]] = {
     "report-light": {"viewport": {"width": 1440, "height": 960}, "color_scheme": "light"},
     "report-dark": {"viewport": {"width": 1440, "height": 960}, "color_scheme": "dark"},
@@ -24,7 +24,7 @@ def main(folder: Path) -> int:
         return 2
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as place, chromium() as browser:
-        report = write(Path(place) / "report.html", sample("hard_protected_victim"))
+        report = write(Path(place) / "report.html", _TRACE)
         for name, options in _PICTURES.items():
             page = browser.new_page(**options)
             page.goto(report.as_uri())

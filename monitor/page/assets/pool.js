@@ -40,7 +40,11 @@ function draw_pool() {
     write(pen, fitted(pen, string, left - 34), 26, dy, key ? "ink" : "quiet");
   };
   pen.textAlign = "right";
-  if (last !== null) write(pen, `capacity ${whole(last)}`, right + 10, y(last) - 9, "ink", "600 11px");
+  if (last !== null) {
+    const said = `capacity ${whole(last)}`;
+    fill_rect(pen, right + 4 - said.length * 6.6, y(last) - 17, said.length * 6.6 + 10, 14, "panel");
+    write(pen, said, right + 10, y(last) - 10, "ink", "600 11px");
+  }
   pen.textAlign = "left";
   fill_rect(pen, 0, 0, left, height, "panel");
   line(pen, left - 0.5, 0, left - 0.5, height, "edge");
