@@ -85,7 +85,7 @@ class TestAnswers:
 
 
 def test_keeps_the_text_of_a_trace_text(open_page: Open, write: Write, tmp_path: Path) -> None:
-    """A claim named as a script is shown by its name, and nothing of it runs."""
+    """A claim named as a script is shown by its name, and it does not run."""
     trace = tmp_path / "hostile.jsonl"
     named = VICTIM.read_text().replace('"claim:system-prompt"', json.dumps(HOSTILE))
     trace.write_text(named.replace('"active-1"', json.dumps(HOSTILE)))
@@ -168,7 +168,7 @@ class TestFilters:
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1440, 390])
 def test_is_accessible(open_page: Open, broken: Path, theme: str, width: int) -> None:
-    """axe finds nothing: contrast, names and roles, in both themes, on a desk and on a phone."""
+    """axe finds no fault: contrast, names and roles, in both themes, on a desk and on a phone."""
     page = open_page(broken, color_scheme=theme, viewport={"width": width, "height": 900})
     found = Axe().run(page)
     assert [] == [

@@ -56,9 +56,10 @@ def report(
     ] = False,
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """Write a page of traces that opens from disk: verdicts, lanes along time, the pool.
+    """Write traces, and what was found, as one HTML page.
 
-    Each claim is judged as by check. The page loads nothing and sends nothing.
+    The page has verdicts, lanes along time and the pool, and opens from disk, without a network.
+    Each claim is judged as by check.
 
     Exit 0: kept. 1: violated. 2: bad input. 3: inconclusive.
     """

@@ -59,7 +59,7 @@ def document(title: str, headline: str, data: str) -> bytes:
     Args:
         title: of the window.
         headline: what stands there where no script runs.
-        data: what `Columns.packed` made; base64, so nothing in it ends the element.
+        data: what `Columns.packed` made; base64, so it cannot end the element.
     """
     script = "\n".join(["'use strict';", *map(_asset, SCRIPTS)])
     script, style = f"(() => {{\n{script}\n}})();", _asset("page.css")

@@ -29,7 +29,7 @@ def quoted(
 ) -> dict[str, dict[int, str]]:
     """The text of the first of the wanted lines, by file and number.
 
-    Standard input cannot be read again; of a file that is not what was judged nothing is quoted.
+    Standard input cannot be read again; a file that is not what was judged is not quoted.
     """
     numbers: dict[str, set[int]] = {}
     for file, line in wanted[:MOST_LINES]:

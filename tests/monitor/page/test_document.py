@@ -1,4 +1,4 @@
-"""The page loads nothing, runs its own script alone, and keeps the text of a trace text."""
+"""The page asks no network, runs its own script alone, and keeps the text of a trace text."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def hashed(content: str) -> str:
 
 
 def test_allows_its_own_script_and_styles_alone() -> None:
-    """The policy has the hash of each, and allows nothing else: no source, no unsafe word."""
+    """The policy has the hash of each, and allows no other source, and no unsafe word."""
     page = text()
     (policy,) = POLICY.findall(page)
     (script,) = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
