@@ -46,7 +46,8 @@ _MEASURE: Final = """async () => {
   for (const each of ["+", "+", "ArrowRight", "-", "0"])
     await take("zoom and move", () => key(each));
   for (const each of ["n", "n", "p", "n", "n"]) await take("next event", () => key(each));
-  for (const each of [9000, 90000, 0, 500, 200000]) await take("scroll", () => { scroll.scrollTop = each; });
+  for (const each of [9000, 90000, 0, 500, 200000])
+    await take("scroll", () => { scroll.scrollTop = each; });
   for (const each of ["loss", "report", "fact", "loss", ""])
     await take("filter events", () => set("by-kind", each));
   for (const each of ["kept", "", "violated", "", "kept"])

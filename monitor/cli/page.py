@@ -9,7 +9,7 @@ import typer
 
 from monitor.check.files import EXIT_CODES
 from monitor.cli.progress import progress_of
-from monitor.page.report import made
+from monitor.page.report import SCHEMA, Written, made
 from monitor.report.options import ModeOption, ReorderOption, mode_asked, window_asked
 from monitor.report.verdict import ModeChoice
 from spec.cli.arguments import file_name, path_option
@@ -78,8 +78,7 @@ def report(
     write_bytes(output, found.page)
     verdict, size, left_out = found.report.verdict, len(found.page), found.left_out
     if form is Format.JSON:
-        written = {"file": str(output), "bytes": size, "left_out": left_out}
-        print_json(written | {"verdict": verdict, "headline": found.sentence})
+        print_json(Written(SCHEMA, str(output), size, verdict, found.sentence, left_out))
     else:
         rest = f"left out of the page: {', '.join(left_out)}\n" if left_out else ""
         print_text(f"{printable(found.sentence)}\n{output}: {size:,} bytes\n{rest}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
 
@@ -16,6 +16,8 @@ from monitor.report.verdict import Report
 from spec.contract.modes import Bundle
 from spec.contract.obligations import OBLIGATIONS
 from spec.events.kinds import Kind
+from spec.language.schemas import framed_schema
+from spec.stream.outcome import ModeVerdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,11 +26,27 @@ if TYPE_CHECKING:
     from spec.claims.states import Mode
     from spec.language.machine import Observer
 
-__all__ = ["SCHEMA", "Made", "made"]
+__all__ = ["SCHEMA", "Made", "Written", "made", "page_schema"]
 
 SCHEMA: Final = "resident-claims/page/1"
 
 _SHOWN: Final = ("tool", "spec", "verdict", "inputs", "mode", "bundle", "unjudged", "theorem")
+
+
+class Written(msgspec.Struct, frozen=True):
+    """What was written: the file, its size, the verdict, and what the page lacks."""
+
+    schema: Literal["resident-claims/page/1"]
+    file: str
+    bytes: int
+    verdict: ModeVerdict
+    headline: str
+    left_out: list[str]
+
+
+def page_schema() -> dict[str, Any]:
+    """The JSON Schema of what `--format json` prints."""
+    return framed_schema(SCHEMA, "python -m monitor docs", msgspec.json.schema(Written))
 
 
 class Made(msgspec.Struct, frozen=True):
@@ -75,7 +93,6 @@ def made(
         head["left_out"].append(f"the text of lines beyond the {MOST_LINES:,} that matter most")
     head |= {name: getattr(report, name) for name in _SHOWN}
     head |= {
-        "schema": SCHEMA,
         "headline": sentence,
         "modes": [{"mode": m.mode, "verdict": m.verdict, "why": m.why} for m in report.modes],
         "quotes": quoted(report.inputs, wanted, with_tokens=with_tokens),

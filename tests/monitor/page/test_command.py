@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from monitor.__main__ import main
+from monitor.page.report import page_schema
 from monitor.samples import sample
+from tests.schemas import faults
 
 VICTIM, REFUSAL = sample("hard_protected_victim"), sample("hard_protected_refusal")
 Capture = pytest.CaptureFixture[str]
@@ -31,6 +33,7 @@ def test_says_what_it_wrote(tmp_path: Path, capsys: Capture) -> None:
     page = tmp_path / "page.html"
     main(["report", str(VICTIM), "-o", str(page), "--format", "json"])
     said = json.loads(capsys.readouterr().out)
+    assert [] == faults(said, page_schema(), page_schema())
     assert str(page) == said["file"]
     assert page.stat().st_size == said["bytes"]
     assert ("violated", []) == (said["verdict"], said["left_out"])
