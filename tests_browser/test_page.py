@@ -45,6 +45,7 @@ class TestAnswers:
         assert "line 7, at 1.5 ms" in card(page, "When was it lost?")
         assert "Reported at line 8, 250 µs later" in card(page, "When was it lost?")
         assert "request active-1" in card(page, "To whom?")
+        assert "line 6, at 1.25 ms: needed 70, usable 80" in card(page, "To whom?")
         assert "Another victim, or refusing or deferring" in card(
             page, "What should have happened?"
         )
@@ -130,8 +131,9 @@ class TestTimeline:
         box = page.locator("#lanes").bounding_box()
         assert box is not None
         page.locator("#scroll").focus()
-        before = page.locator("#lanes").screenshot()
         page.locator("#lanes").hover(position={"x": 600, "y": 60})
+        page.wait_for_timeout(100)
+        before = page.locator("#lanes").screenshot()
         page.mouse.wheel(0, -300)
         page.wait_for_timeout(100)
         assert before != page.locator("#lanes").screenshot()

@@ -60,6 +60,9 @@ def test_leads_an_observer_from_its_first_state_to_its_verdict(trace: Path) -> N
     paths: dict[int, list[dict[str, int]]] = {}
     for step in shown.tables["step"]:
         paths.setdefault(step["found"], []).append(step)
+    decided = ("violated", "satisfied")
+    found = [shown.head["names"]["found"][row["verdict"]] for row in shown.tables["found"]]
+    assert {number for number, each in enumerate(found) if each in decided} <= set(paths)
     for number, steps in paths.items():
         row = shown.tables["found"][number]
         observer = OBLIGATIONS[shown.head["names"]["obligations"][row["obligation"]]]
@@ -71,7 +74,7 @@ def test_leads_an_observer_from_its_first_state_to_its_verdict(trace: Path) -> N
             assert observer.states[at].name in observer.sources(rule)
             at = step["target"]
             assert places[rule.to] == at
-        if shown.head["names"]["found"][row["verdict"]] in ("violated", "satisfied"):
+        if found[number] in decided:
             assert row["line"] in {step["line"] for step in steps}
 
 
