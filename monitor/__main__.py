@@ -21,6 +21,7 @@ app = new_app(
         "routes": "monitor.routes.cli",
         "pressure": "monitor.pressure.cli",
         "repeat": "monitor.repeat.cli",
+        "samples": "monitor.cli.samples",
     },
 )
 add_docs(app, later("monitor.cli.pages", "pages"), of="verdicts")

@@ -1,15 +1,27 @@
-"""The trace in docs/writing-a-trace.md is one that the monitor accepts."""
+"""The trace, the rules and the examples in docs/writing-a-trace.md are as the monitor has them."""
 
+import json
 import re
 from pathlib import Path
+
+import pytest
 
 from monitor.check.files import check
 from monitor.input.dialects import Reader
 from monitor.report.headline import headline
+from monitor.samples.pairs import Sample, chosen
 from spec.claims.states import Mode
 from spec.contract.modes import Bundle
+from spec.contract.obligations import OBLIGATIONS
+from spec.language.verdicts import Verdict
 
 PAGE = Path(__file__).parents[1] / "docs" / "writing-a-trace.md"
+
+RULES = PAGE.read_text().partition("\n## Rules\n")[2].partition("\n## ")[0]
+BULLETS = re.findall(r"^\* (.*)$", RULES, re.M)
+ROW = re.compile(r"^\| \[(\w+)\]\(obligations/\w+\.md\) \| (.*) \|$", re.M)
+TESTED = dict(ROW.findall(PAGE.read_text()))
+"""What puts each obligation to the test."""
 
 
 class TestWritingATrace:
@@ -44,7 +56,7 @@ class TestWritingATrace:
         assert 1 == lines.count(blamed)
         silent = "".join(line for line in lines.splitlines(True) if blamed not in line)
         refusal = next(line for line in lines.splitlines(True) if blamed in line)
-        (evicted,) = re.findall(r"`({[^`]*block_evicted[^`]*})`", PAGE.read_text())
+        (evicted,) = re.findall(r"^\| `({[^`]*block_evicted[^`]*})`", PAGE.read_text(), re.M)
         found = []
         for text, name in (
             (lines.replace(blamed, blamed.replace("claim:a", "claim:b")), "blocking_claim_ids"),
@@ -65,3 +77,42 @@ class TestWritingATrace:
 
 def _unnumbered(lines: str) -> str:
     return re.sub(r'"sequence":\d+,', "", lines)
+
+
+class TestRules:
+    """The rules, and what puts each obligation to the test."""
+
+    def test_form(self) -> None:
+        """A bullet is a rule of one sentence and an example; a sentence has at most 25 words."""
+        assert [] == [each for each in BULLETS if not re.match(r"\*\*.+\.\*\* Example: ", each)]
+        for bullet in BULLETS:
+            text = re.sub(r"`[^`]*`", "code", bullet.replace("**", ""))
+            sentences = re.split(r"(?<=\.) ", re.sub(r"\]\([^)]*\)", "]", text))
+            assert [] == [each for each in sentences if len(each.split()) > 25]
+
+    def test_examples(self) -> None:
+        """Each example that is a line is read as one event or mark."""
+        lines = [each for each in re.findall(r"`({.*?})`", RULES) if '"kind"' in each]
+        assert len(lines) > 20
+        for line in lines:
+            (record,) = Reader("f").feed(line.encode(), 1)
+            assert json.loads(line)["kind"] in str(record), line
+
+    def test_every_obligation(self) -> None:
+        """Each obligation has a row that says what puts it to the test."""
+        assert list(OBLIGATIONS) == list(TESTED)
+
+    @pytest.mark.parametrize("sample", chosen()[::2], ids=lambda each: each.name)
+    def test_exercised(self, sample: Sample, tmp_path: Path) -> None:
+        """The line of a kept sample that first puts its obligation to the test is of a kind that
+        the row names."""
+        trace = tmp_path / "begun.jsonl"
+        lines = sample.path.read_text().splitlines(True)
+        for number, line in enumerate(lines, start=1):
+            trace.write_text("".join(lines[:number]))
+            claims = check([str(trace)], None, Bundle.CONTRACT).claims
+            found = {claim.obligations[sample.obligation].verdict for claim in claims}
+            if found - {Verdict.UNEXERCISED}:
+                assert f"`{json.loads(line)['kind']}`" in TESTED[sample.obligation]
+                return
+        pytest.fail("the obligation is never put to the test")

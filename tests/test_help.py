@@ -45,6 +45,7 @@ class TestHelp:
                 "routes",
                 "pressure",
                 "repeat",
+                "samples",
                 "docs",
                 "schema",
             ],

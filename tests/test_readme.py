@@ -1,5 +1,6 @@
 """The commands that the README shows do what it says."""
 
+import json
 import re
 import shlex
 from collections.abc import Callable
@@ -9,6 +10,7 @@ from subprocess import CompletedProcess
 
 import pytest
 
+from monitor import check_files
 from tests.installation import ROOT, call, workplace
 
 README = (ROOT / "README.md").read_text()
@@ -55,6 +57,43 @@ def ran(place: Path, tmp_path_factory: pytest.TempPathFactory) -> Ran:
 def _anchor(head: str) -> str:
     """The anchor of a heading."""
     return re.sub(r"[^\w -]", "", head.lower()).replace(" ", "-")
+
+
+STORY = (
+    "claim_registered",
+    "claim_committed",
+    "claim_accepted",
+    "block_cached",
+    "claim_materialized",
+    "request_arrived",
+    "block_evicted",
+    "claim_harmed",
+    "request_finished",
+)
+"""What each line of the story's trace states."""
+
+
+class TestStory:
+    """The story at the top is that of its trace, line for line."""
+
+    TRACE = ROOT / "monitor" / "samples" / "hard_protected_victim.jsonl"
+
+    def test_lines(self) -> None:
+        """Each line of the trace is one of the story, in its order, and has the numbers told."""
+        (drawn,) = re.findall(r"```mermaid\n(.*?)```", README, re.DOTALL)
+        told = re.findall(r": (\d) (.*)$", drawn, re.M)
+        events = [json.loads(line) for line in self.TRACE.read_text().splitlines()]
+        assert STORY == tuple(event["kind"] for event in events)
+        assert [str(n + 1) for n in range(len(events))] == [number for number, _ in told]
+        for (_, says), event in zip(told, events, strict=True):
+            assert set(re.findall(r"\d+", says)) <= set(re.findall(r"\d+", json.dumps(event)))
+
+    def test_faults(self) -> None:
+        """The promise is broken at the two lines that the text blames, and at no other."""
+        (blamed,) = re.findall(r"Line (\d) broke the promise, and\nline (\d) served", README)
+        (claim,) = check_files(self.TRACE).claims
+        found = [each.at.line for each in claim.obligations.values() if each.verdict == "violated"]
+        assert [*map(int, blamed)] == sorted(found)
 
 
 class TestReadme:

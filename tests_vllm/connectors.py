@@ -12,8 +12,8 @@ __all__ = ["FailingConnector", "saving"]
 
 
 class FailingConnector(ExampleConnector):  # type: ignore[misc]
-    """Loads that fail: each entry of `fails` says which block of the next load stays empty, as a
-    fraction of its blocks. Those before the load, which it writes as well, are among them."""
+    """Loads that fail: each entry of `fails` says from which block on the next load stays empty, as
+    a fraction of its blocks. Those before the load, which it writes as well, are among them."""
 
     fails: ClassVar[list[float]] = []
 
@@ -25,16 +25,17 @@ class FailingConnector(ExampleConnector):  # type: ignore[misc]
         return matched
 
     def start_load_kv(self, forward_context: Any, **kwargs: Any) -> None:
-        """Load, and empty a block."""
+        """Load, and empty blocks."""
         super().start_load_kv(forward_context, **kwargs)
         self._invalid = set[int]()
         for request in self._get_connector_metadata().requests:
             if not request.is_store and self.fails:
                 slots = request.slot_mapping.tolist()[:: self._block_size]
-                block = slots[int(self.fails.pop(0) * len(slots))] // self._block_size
-                self._invalid.add(block)
+                empty = [slot // self._block_size for slot in slots]
+                empty = empty[int(self.fails.pop(0) * len(slots)) :]
+                self._invalid.update(empty)
                 for layer in forward_context.no_compile_layers.values():
-                    layer.kv_cache[block] = 0.0
+                    layer.kv_cache[empty] = 0.0
 
     def get_block_ids_with_load_errors(self) -> set[int]:
         """The blocks that stayed empty."""

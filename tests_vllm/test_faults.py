@@ -239,7 +239,7 @@ class Load:
             scheduler.finish_requests([each.request_id], RequestStatus.FINISHED_ABORTED)
         self.engine.pool.evict_blocks(set(range(1, 3)))
         scheduler.reset_prefix_cache()
-        self.ask(("resident", 6), ("high", 5), ("away", 4))
+        self.ask(("resident", 6), ("resident", 7), ("high", 5), ("away", 4))
         self.ask(("away", 4))  # its first load fails
         scheduler.reset_prefix_cache(reset_connector=True)
         self.stop_and_start()
@@ -280,7 +280,7 @@ class Stage:
         # go by, so that claims would be restated, if that was allowed after a fault.
         Clock(engine).STEP_NS = 20_000_000
         rmtree(trace.with_name("saved"), ignore_errors=True)
-        FailingConnector.fails[:] = [0.5]
+        FailingConnector.fails[:] = [0.5] * 9
         load = Load(engine)
         load.begin()
         with watching(called):

@@ -27,11 +27,14 @@ from tests_vllm.conftest import LONG_S
 from tests_vllm.serve import Server, words
 from tests_vllm.test_kv_events import free_port
 
-PAGE = (Path(__file__).parents[1] / "docs/watching.md").read_text()
-COMMANDS = [shlex.split(line) for line in re.findall(r"\n +\$ (.*)", PAGE)]
+OBSERVE, METRICS = (
+    (Path(__file__).parents[1] / "docs" / f"{name}.md").read_text()
+    for name in ("observe", "watching")
+)
+COMMANDS = [shlex.split(line) for line in re.findall(r"\n +\$ (.*)", OBSERVE + METRICS)]
 (SERVE,) = (words[3:] for words in COMMANDS if words[:2] == ["vllm", "serve"])
-(WATCH,) = (words[1:] for words in COMMANDS if words[0] == "resident-claims")
-(REGISTRY,) = re.findall(r"( +schema: .*?)\n +```", PAGE, re.S)
+BARE, WATCH = (words[1:] for words in COMMANDS if words[0] == "resident-claims")
+(REGISTRY,) = re.findall(r"( +schema: .*?)\n +```", OBSERVE, re.S)
 """What the page says, with the tokenizer of the model and other claims."""
 
 CLAIMS: list[dict[str, Any]] = [
@@ -88,7 +91,7 @@ class Story:
 
 
 def watcher(registry: Path, ports: tuple[int, int, int], *more: str) -> Watcher:
-    """The command of the page, with other ports, which prints JSON."""
+    """The command of the pages, with other ports, which prints JSON."""
     words = [str(registry) if word == "registry.yaml" else word for word in WATCH]
     for usual, port in zip(("5557", "5558", "9464"), ports, strict=True):
         words = [word.replace(usual, str(port)) for word in words]
@@ -165,8 +168,9 @@ def scraped(port: int) -> str:
 
 class TestPage:
     def test_commands(self) -> None:
-        """A reader needs at most eight commands."""
+        """A reader needs at most eight commands; the two that watch differ by the metrics."""
         assert len(COMMANDS) <= 8
+        assert [*BARE, "--metrics", "9464"] == WATCH
 
     def test_registry(self, tmp_path: Path) -> None:
         """The registry of the page is one, but for the tokenizer that it names."""

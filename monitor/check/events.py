@@ -71,6 +71,8 @@ class EventMonitor:
             remembered. Where older ones were forgotten, it is not noticed if one begins again: the
             report says so, and that the theorem does not apply.
         watched: `news` has what events moved; ask after each.
+        on_violation: is called with each violation in the `feed` or `take` that decided it, in
+            place of `news`; what it raises is raised there.
         timeline: is given each item of `monitor.timeline`; then the judge in Python judges. A
             monitor that is restored goes on without it.
 
@@ -92,6 +94,7 @@ class EventMonitor:
         requests: int | None = None,
         ids: int = IDS,
         watched: bool = False,
+        on_violation: Callable[[Violation], object] | None = None,
         timeline: Written | None = None,
     ) -> None:
         require(live, (int, NoneType), "live", "a number, or None")
@@ -114,9 +117,10 @@ class EventMonitor:
             asked.bundle,
             limits=asked.limits,
             only=asked.claim,
-            watched=watched,
+            watched=watched or on_violation is not None,
         )
         self._report: Report | None = None
+        self._on_violation, self._seen = on_violation, set[tuple[str, int, str, str]]()
 
     def feed(self, event: Given) -> None:
         """Judge one event; `event` is an Event, a StreamMark, or the fields of one.
@@ -129,14 +133,15 @@ class EventMonitor:
         self._is_open()
         account = self._account
         account.lines = line = account.lines + 1
-        if isinstance(event, Event) and self._streams.take_event(event, account.file, line):
-            return
-        try:
-            record = record_of(event, account.file, line)
-        except InputError as error:
-            self.reject(error)
-            raise
-        self._streams.take(record)
+        if not (isinstance(event, Event) and self._streams.take_event(event, account.file, line)):
+            try:
+                record = record_of(event, account.file, line)
+            except InputError as error:
+                self.reject(error)
+                raise
+            self._streams.take(record)
+        if self._on_violation is not None:
+            self._call(self._on_violation)
 
     @property
     def account(self) -> Account:
@@ -151,6 +156,20 @@ class EventMonitor:
         """
         self._is_open()
         self._streams.take(record, line)
+        if self._on_violation is not None:
+            self._call(self._on_violation)
+
+    def _call(self, on_violation: Callable[[Violation], object]) -> None:
+        for news in self.news():
+            for claim in (*news.moved, *news.gone):
+                for each in self._violations_of(claim):
+                    key = news.stream, claim.period, each.claim_id, each.obligation
+                    if key not in self._seen:
+                        self._seen.add(key)
+                        on_violation(each)
+            for claim in news.gone:
+                for name in claim.findings:
+                    self._seen.discard((news.stream, claim.period, claim.claim_id, name))
 
     def lose(self, number: int, why: str, stream: str | None = None) -> None:
         """Lines may be missing before the one of this number.
@@ -184,22 +203,30 @@ class EventMonitor:
         """Claims that have not ended; every claim in hand is looked at."""
         return self._streams.live
 
-    def violations(self) -> list[Violation]:
+    def violations(self, since: int = 0) -> list[Violation]:
         """The violations so far, by claim in the order of their registration.
 
         Every claim in hand is looked at, of those that ended and were violated the first 1,000:
-        with thousands of claims, ask once a step and not at each event.
+        with thousands of claims, ask once a step and not at each event, or give `on_violation`.
+
+        Args:
+            since: those alone that were decided after so many events.
         """
         return [
-            Violation(claim.claim_id, name, said.at, said.why, said.allowed)
+            each
             for stream in self._streams.found()
             for claim in stream.claims
-            if self._asked.mode in (None, claim.mode)
-            and self._asked.claim in (None, claim.claim_id)
-            for name, found in claim.findings.items()
-            if found.verdict is Verdict.VIOLATED
-            for said in [obligation_report(name, found)]
+            for each in self._violations_of(claim)
+            if each.at is None or each.at.line > since
         ]
+
+    def _violations_of(self, claim: ClaimOutcome) -> Iterator[Violation]:
+        asked = self._asked
+        if asked.mode in (None, claim.mode) and asked.claim in (None, claim.claim_id):
+            for name, found in claim.findings.items():
+                if found.verdict is Verdict.VIOLATED:
+                    said = obligation_report(name, found)
+                    yield Violation(claim.claim_id, name, said.at, said.why, said.allowed)
 
     def _is_open(self) -> None:
         if self._report is not None:
@@ -238,7 +265,7 @@ class EventMonitor:
         require(snapshot, bytes, "snapshot", "the bytes of a snapshot")
         found = cls.__new__(cls)
         found._asked, found._account, found._streams = restored(snapshot, watched=watched)
-        found._report = None
+        found._report, found._on_violation, found._seen = None, None, set()
         return found
 
     def finish(self) -> Report:

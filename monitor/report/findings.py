@@ -8,6 +8,7 @@ from monitor.report.quote import shortened
 from spec.cli.layout import STYLES, Page, Styled
 from spec.language.prose import printable
 from spec.language.verdicts import Verdict
+from spec.stream.codes import Code
 from spec.stream.outcome import ModeVerdict
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ VERDICT_STYLES: Final = {**STYLES, "kept": "green"}
 Row = tuple[str | Styled, str]
 
 _LABEL: Final = 16  # columns of a label
+_REMEDIES: Final = {code.number: code.remedy for code in Code}
 
 _ABSENT: Final = ("not accepted", "not registered", "it was accepted in another mode")
 _ORDER: Final = tuple(reversed(Verdict))
@@ -121,6 +123,8 @@ def _put_finding(
     put_rows(out, [("because", printable(coded(found.why, found.code, found.reason)))])
     if found.allowed:
         put_rows(out, [("expected instead", found.allowed)])
+    elif found.code:
+        put_rows(out, [("to do", _REMEDIES[found.code])])
 
 
 def put_quoted(out: Page, at: Place, quoted: Mapping[Place, list[QuotedLine]]) -> None:

@@ -241,6 +241,13 @@ class Report(msgspec.Struct, frozen=True):
     modes: list[ModeReport] = []
     unjudged: Unjudged = Unjudged([])
 
+    def __str__(self) -> str:
+        """What `check` prints, without colours."""
+        from monitor.report.report_text import as_text  # it lays out what is defined here
+        from spec.cli.layout import Plain
+
+        return as_text(self, Plain())
+
 
 def verdict_schema() -> dict[str, Any]:
     """The JSON Schema of a report."""

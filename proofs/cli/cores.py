@@ -11,7 +11,8 @@ from proofs.checks.cores import contract_cores
 from proofs.report.cores_page import cores_page
 from spec.claims.states import Mode
 from spec.cli.arguments import path_option
-from spec.cli.common import Code, Format, FormatOption, json_page, working, write_output
+from spec.cli.common import Code, Format, FormatOption, json_page, write_output
+from spec.cli.working import Working
 from spec.files.writing import check_target
 
 __all__ = ["register"]
@@ -36,7 +37,7 @@ def _cores(
     """
     check_target(output)
     found = {}
-    with working() as status:
+    with Working() as status:
         for mode in Mode:
             status.update(f"{mode}: finding what each clause rests on")
             found[mode] = contract_cores(mode)

@@ -146,8 +146,12 @@ def _put_rows(out: Page, rows: list[Row], *, verbose: bool) -> None:
         out.put(row.inference, "bold", hanging=2)
         shown = "no run breaks it" if row.trace is None else f"{row.verdict} in {row.events} events"
         out.put(f"{row.result}; {row.runtime}: {shown}", indent=2)
-        if row.broken:
-            out.put(f"breaks {', '.join(row.broken)}", "bright_black", indent=2, hanging=4)
+        for who, named in (
+            ("this run breaks", row.found),
+            ("other runs break", tuple(n for n in row.broken if n not in row.found)),
+        ):
+            if named:
+                out.put(f"{who} {', '.join(named)}", "bright_black", indent=2, hanging=4)
         if verbose or row.trace is None:
             out.put(row.story, indent=2)
 

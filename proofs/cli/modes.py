@@ -11,8 +11,9 @@ from proofs.report.junit import to_junit
 from proofs.report.summary import put_summary
 from proofs.report.table import put_row, put_total
 from spec import __version__
-from spec.cli.common import Format, print_json, working, write_output
+from spec.cli.common import Format, print_json, write_output
 from spec.cli.layout import page
+from spec.cli.working import Working
 from spec.digest import spec_digest
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def run_modes(
     """Check the modes, print what was found, and return the exit code."""
     checks = list[Check]()
     text, certified = form is Format.TEXT, certificate is not None
-    with second_process() as worker, working() as status:
+    with second_process() as worker, Working() as status:
         for each in modes:
             checks.append(
                 check_mode(
@@ -61,15 +62,13 @@ def run_modes(
                 )
             )
             if text:
-                status.stop()
-                with page() as out:
+                with status.paused(), page() as out:
                     if verbose or story:
                         put_check(out, checks[-1], story=story, certified=certified)
                     elif every:
                         put_row(out, checks[-1], first=len(checks) == 1)
                     else:
                         put_summary(out, checks[-1], certified=certified)
-                status.start()
     if text and every:
         with page() as out:
             put_total(out, checks, certified=certified)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from proofs.checks.frame.results import frame_schema
-from proofs.counterexamples.page import page as bad_lowerings
+from proofs.counterexamples.page import pages as bad_lowerings
 from proofs.counterexamples.suite import suite_schema
 from proofs.labels.label_pages import pages as lowering_pages
 from proofs.lowering.results import lowering_schema
@@ -17,7 +17,7 @@ def pages() -> dict[str, str]:
     """Each page by its path below the folder of the documentation."""
     return {
         **lowering_pages(),
-        "bad-lowerings.md": bad_lowerings(),
+        **bad_lowerings(),
         "schema/frame.json": json_page(frame_schema()).decode(),
         "schema/lowering-proof.json": json_page(lowering_schema()).decode(),
         "schema/proof.json": json_page(proof_schema()).decode(),

@@ -10,8 +10,9 @@ import typer
 
 from proofs.certificates.recheck import Recheck, Solver, recheck
 from spec.cli.arguments import path
-from spec.cli.common import Code, Format, FormatOption, print_json, working
+from spec.cli.common import Code, Format, FormatOption, print_json
 from spec.cli.layout import wrap
+from spec.cli.working import Working
 from spec.digest import short_digest
 from spec.language.prose import printable
 from spec.language.suggest import resolve
@@ -45,7 +46,7 @@ def _recheck(
     specification. 3: unknown.
     """
     chosen = Solver(resolve(solver, list(Solver), what="solver"))
-    with working("recheck") as status:
+    with Working("recheck") as status:
         found = recheck(
             folder, chosen, progress=lambda a: status.update(f"recheck: {a.mode} {a.page}")
         )

@@ -1,4 +1,4 @@
-"""Writes the documentation page of the recorded suite."""
+"""Writes the documentation pages of the recorded suite: an index, and a page for each inference."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import msgspec
 
 from models.registry import inferences
 from proofs.counterexamples.folder import read_suite
+from proofs.counterexamples.suite import file_name
 from spec.claims.states import Mode
-from spec.docs.markdown import fence, table
+from spec.docs.markdown import fence, obligation_link, table
 from spec.events.alphabet import FACTS, REPORTS, Kind
 from spec.events.canonical import Event
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from proofs.counterexamples.suite import Row, Suite
 
-__all__ = ["RECORDED", "page", "recorded"]
+__all__ = ["RECORDED", "pages", "recorded"]
 
 RECORDED: Final = Path(__file__).parent / "recorded"
 """The suite of this version, written by `make suite`."""
@@ -32,7 +33,7 @@ _HEAD: Final = (
 )
 _INTRO: Final = """# Bad lowerings
 
-Each inference below takes a feature of a runtime for a mode, an obligation or an outcome of the \
+Each inference takes a feature of a runtime for a mode, an obligation or an outcome of the \
 contract. None holds. The label is that of the [lowering relation](lowering.md) under the paper's \
 bundle, from nothing but the feature. The run is a shortest one of the [model](models.md) of that \
 runtime in which the inference goes wrong: the call of the feature is taken for an accepted claim, \
@@ -63,32 +64,33 @@ def recorded() -> Suite:
     return read_suite(RECORDED)
 
 
-def page() -> str:
-    """The page, by mode."""
+def pages() -> dict[str, str]:
+    """The index and a page for each inference, by the path below the folder of the pages."""
     rows = recorded().rows
-    parts = [
-        _HEAD + _INTRO,
-        table(
-            ["naive inference", "runtime", "result", "run"],
-            [
-                [
-                    f"[{row.inference}](#{_anchor(row.inference)})",
-                    row.runtime,
-                    row.result,
-                    _run(row),
-                ]
-                for row in rows
-            ],
-        ),
-        "",
-    ]
+    return {"bad-lowerings.md": _index(rows), **{_path(r.inference): _page(r) for r in rows}}
+
+
+def _path(inference: str) -> str:
+    return f"bad-lowerings/{file_name(inference)}.md"
+
+
+def _index(rows: Sequence[Row]) -> str:
+    """The inferences by mode."""
+    parts = [_HEAD + _INTRO]
     for mode in Mode:
-        listed = [row for row in rows if row.mode == mode]
+        listed = [
+            (
+                f"[{row.inference}]({_path(row.inference)})",
+                f"`{row.runtime}`",
+                row.result,
+                _run(row),
+            )
+            for row in rows
+            if row.mode == mode
+        ]
         parts.append(f"## {mode}\n")
-        runtimes = ", ".join(f"`{name}`" for name in dict.fromkeys(row.runtime for row in listed))
-        says = f"Runtimes whose features are taken for it: {runtimes}." if listed else "None."
-        parts.append(says + "\n")
-        parts += [_section(row) for row in listed]
+        shown = table(["naive inference", "runtime", "result", "run"], listed)
+        parts.append(f"{shown if listed else 'None.'}\n")
     return "\n".join(parts)
 
 
@@ -96,20 +98,11 @@ def _run(row: Row) -> str:
     return "none" if row.trace is None else f"{row.verdict}, {row.events} events"
 
 
-def _link(name: str) -> str:
-    return f"[{name}](#{_anchor(name)})"
-
-
-def _anchor(name: str) -> str:
-    """The anchor that Markdown gives a heading."""
-    kept = (c for c in name.lower() if c.isalnum() or c in " -_")
-    return "".join(kept).replace(" ", "-")
-
-
-def _section(row: Row) -> str:
-    said = [f"### {row.inference}\n", f"Feature: {row.feature}.\n"]
+def _page(row: Row) -> str:
+    """The inference, what it lacks, and the run that refutes it."""
+    said = [f"{_HEAD}# {row.inference}\n", _about(row)]
     if row.parent is not None:
-        said.append(f"A variant of {_link(row.parent)}.\n")
+        said.append(f"A variant of [{row.parent}]({file_name(row.parent)}.md).\n")
     if adds := {each.name: each.adds for each in inferences()}.get(row.inference):
         said.append(f"{adds}\n")
     said.append(f"Result: {row.result}. It lacks {_listed(row.missing)}.")
@@ -123,8 +116,13 @@ def _section(row: Row) -> str:
     return "\n".join(said)
 
 
+def _about(row: Row) -> str:
+    mode = f"[{row.mode}](../bad-lowerings.md#{row.mode})"
+    return f"Runtime: `{row.runtime}`. Mode: {mode}. Feature: {row.feature}.\n"
+
+
 def _listed(names: tuple[str, ...]) -> str:
-    return ", ".join(f"[{name}](obligations.md#{name})" for name in names) or "nothing"
+    return ", ".join(obligation_link(name, "../") for name in names) or "nothing"
 
 
 def _lanes(events: Sequence[Event], ends: str) -> str:

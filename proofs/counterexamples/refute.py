@@ -23,18 +23,20 @@ if TYPE_CHECKING:
 
     from models.framework.inference import Inference
     from models.framework.model import Model
+    from monitor.report.verdict import Report
     from proofs.product.graph import Run
     from spec.events.canonical import Event
 
-__all__ = ["Refutation", "refute", "verdict_of"]
+__all__ = ["Refutation", "judged", "refute"]
 
 
 @dataclass(frozen=True)
 class Refutation:
     """An inference with its label, what the model did to each obligation, and the run shown.
 
-    `shown` is the obligation that `run` breaks, by its `rule` and at the last of the `events`; all
-    are empty where no run breaks any.
+    `shown` is the obligation that `run` breaks, by its `rule` and at the last of the `events`, and
+    `found` are those that the monitor finds violated in these; all are empty where no run breaks
+    any.
     """
 
     inference: Inference
@@ -45,6 +47,7 @@ class Refutation:
     events: tuple[Event, ...]
     verdict: str
     rule: str | None = None
+    found: tuple[str, ...] = ()
 
     @property
     def broken(self) -> tuple[str, ...]:
@@ -69,13 +72,15 @@ def refute(
         return Refutation(inference, label, outcomes, None, None, (), "none")
     finding = _reference(run.events(shim), inference, shown)
     events = tuple(run.events(shim)[: int(str(finding.at))])
-    verdict = verdict_of(events, str(mode))
+    report = judged(events, str(mode))
+    verdict = str(report.verdict)
     if not verdict == finding.verdict == Verdict.VIOLATED:
         cause = f"the monitor says {verdict}, the reference {finding.verdict}"
         raise AssertionError(f"{inference.name}, {shown}: {cause}")
     run = run.until(shim, len(events))
     rule = OBLIGATIONS[shown].rules[finding.rule or 0].name
-    return Refutation(inference, label, outcomes, shown, run, events, verdict, rule)
+    found = tuple(n for n, each in report.obligations.items() if each is Verdict.VIOLATED)
+    return Refutation(inference, label, outcomes, shown, run, events, verdict, rule, found)
 
 
 def _reference(events: list[Event], inference: Inference, obligation: str) -> Finding:
@@ -98,9 +103,9 @@ def _most_telling(
     return next(iter([*critical, *broken]), None)
 
 
-def verdict_of(events: tuple[Event, ...], mode: str) -> str:
+def judged(events: tuple[Event, ...], mode: str) -> Report:
     """What the monitor says of a stream in a mode."""
     monitor = EventMonitor(mode)
     for event in events:
         monitor.feed(msgspec.to_builtins(event))
-    return str(monitor.finish().verdict)
+    return monitor.finish()

@@ -42,7 +42,8 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     `mode` is the one by which `trace` is judged; `trace` is a file beside the index, null where no
     run refutes the inference, and `story` then says why. `verdict` is what `monitor check` says of
-    it, `events` its length.
+    it, `found` the obligations that it finds violated in it, and `events` its length. `broken` are
+    the obligations that some run of the model breaks.
     """
 
     inference: str
@@ -59,6 +60,7 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     verdict: str
     events: int
     story: str
+    found: tuple[str, ...] = ()
 
 
 class Suite(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -92,6 +94,7 @@ def row_of(found: Refutation, runtime: str) -> Row:
         verdict=found.verdict,
         events=len(found.events),
         story=story(found),
+        found=found.found,
     )
 
 

@@ -101,7 +101,7 @@ def _rests(row: RowView) -> str:
 
 
 def put_rows(out: Page, found: Sequence[Descriptor], rows: Sequence[RowView]) -> None:
-    """A table for each descriptor, then a legend of the labels and the codes.
+    """A table for each descriptor, the best row of a mode first; then a legend.
 
     A mode with the same row at each of several depths gets one line.
     """
@@ -114,13 +114,39 @@ def put_rows(out: Page, found: Sequence[Descriptor], rows: Sequence[RowView]) ->
         out.put(head.append(f"  {printable(runtime.runtime)}, {printable(runtime.version)}", "dim"))
         cells = list[tuple[str | Styled, ...]]()
         for mode, of_mode in groupby(of_runtime, key=lambda row: row.mode):
-            lines = [(row.depth, row.label, last_column(row)) for row in of_mode]
+            best = sorted(of_mode, key=_rank)
+            lines = [(row.depth, row.label, last_column(row)) for row in best]
             if len(lines) > 1 and all(line[1:] == lines[0][1:] for line in lines):
                 merged, lines = True, [(_EACH, *lines[0][1:])]
             for depth, label, why in lines:
                 cells.append((mode, Styled(depth, "dim"), _labelled(label), why))
         out.grid(cells, indent=2).put()
     _put_legend(out, rows, merged=merged)
+    _put_missing(out, rows)
+
+
+def _rank(row: RowView) -> tuple[int, int]:
+    """The place of a row: by its label, then by how much it lacks."""
+    return [*Label].index(Label(row.label)), len(row.missing)
+
+
+def _put_missing(out: Page, rows: Sequence[RowView]) -> None:
+    """The obligations that a row lacks; of one descriptor, the modes whose best row lacks them."""
+    missing = {o for row in rows for o in row.missing}
+    missing |= {o for row in rows if row.otherwise for o in row.otherwise.missing}
+    named = [o for o in OBLIGATIONS.values() if o.name in missing]
+    lack: dict[str, list[str]] = {}
+    if len({row.descriptor for row in rows}) == 1:
+        for mode, of_mode in groupby(rows, key=lambda row: row.mode):
+            for each in min(of_mode, key=_rank).missing:
+                lack.setdefault(each, []).append(mode)
+    if lack:
+        cells = [(o.code, o.name, ", ".join(lack.get(o.name, ["-"]))) for o in named]
+        head = ("", "obligation", "missing in the best row of")
+        out.put().grid([tuple(Styled(text, "dim") for text in head), *cells]).put()
+    elif named:
+        codes_of = [f"{o.code} {o.name}" for o in named]
+        out.put("Codes:").grid(zip_longest(codes_of[::2], codes_of[1::2], fillvalue=""), indent=2)
 
 
 def _labelled(label: str) -> Styled:
@@ -141,11 +167,6 @@ def _put_legend(out: Page, rows: Sequence[RowView], *, merged: bool) -> None:
     if merged:
         cells.append((_EACH, "without an adapter, and at each depth that the runtime offers"))
     out.grid(cells)
-    missing = {o for row in rows for o in row.missing}
-    missing |= {o for row in rows if row.otherwise for o in row.otherwise.missing}
-    if missing:
-        named = [f"{o.code} {o.name}" for o in OBLIGATIONS.values() if o.name in missing]
-        out.put("Missing:").grid(zip_longest(named[::2], named[1::2], fillvalue=""), indent=2)
 
 
 def put_explained(out: Page, rows: Sequence[RowView]) -> None:

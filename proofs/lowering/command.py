@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from proofs.lowering.check import check_lowering
 from proofs.lowering.lowering_text import put_lowering
 from proofs.lowering.results import exit_code
-from spec.cli.common import Format, working, write_output
+from spec.cli.common import Format, write_output
 from spec.cli.junit import JunitCase, junit_suite
 from spec.cli.layout import print_as
+from spec.cli.working import Working
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +23,7 @@ __all__ = ["run_check", "to_junit"]
 
 def run_check(form: Format, junit: Path | None, *, verbose: bool) -> int:
     """Check the lowering relation, print what was found, and return the exit code."""
-    with working() as status:
+    with Working() as status:
         check = check_lowering(status.update)
     if junit is not None:
         write_output(junit, to_junit(check))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from proofs.checks.cores import DEEP
 from spec.contract.modes import MODES
-from spec.docs.markdown import link, table
+from spec.docs.markdown import obligation_link, table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,7 +43,7 @@ def cores_section(mode: Mode, cores: Cores) -> str:
     """A table of obligations by clauses, and the obligations in no core."""
     names = MODES[mode].names()
     rows = [
-        [link(name, "obligations.md"), *(_mark(cores, clause, name) for clause in cores.core)]
+        [obligation_link(name), *(_mark(cores, clause, name) for clause in cores.core)]
         for name in names
     ]
     parts = [f"## {mode}", table(["obligation", *cores.core], rows)]

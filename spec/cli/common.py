@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from rich.console import Console
-    from rich.status import Status
     from typer.core import TyperGroup
 
 __all__ = [
@@ -55,7 +54,6 @@ __all__ = [
     "print_text",
     "run",
     "version_text",
-    "working",
     "write_output",
 ]
 
@@ -168,13 +166,6 @@ def console(*, stderr: bool = False) -> Console:
     out = Console(highlight=False, markup=False, emoji=False, soft_wrap=False, stderr=stderr)
     out.width = max(COLUMNS, out.width) if out.file.isatty() else COLUMNS
     return out
-
-
-def working(text: str = "") -> Status:
-    """Enter it to show on standard error what is done, where that is a terminal; else silent."""
-    out = console(stderr=True)
-    out.quiet = not out.is_terminal
-    return out.status(text)
 
 
 def print_text(text: str, output: Path | None = None) -> None:

@@ -45,6 +45,7 @@ COMMANDS: Final[dict[str, Listed]] = {
     "pressure": Listed("Decide across runs whether priorities have influence.", "monitor"),
     "repeat": Listed("Judge repeated restores, failed restores and controls.", "monitor"),
     "evidence": Listed("Extract evidence for a mode from traces, for label.", "monitor"),
+    "samples": Listed("List a kept and a broken trace for each obligation.", "monitor"),
     "explain": Listed("Explain what each event of a trace changed, and why.", "proofs"),
     "prove": Listed("Prove what a mode's obligations guarantee.", "proofs", "check"),
     "recheck": Listed("Check a certificate, with a solver of your choice.", "proofs"),

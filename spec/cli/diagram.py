@@ -10,6 +10,7 @@ import typer
 from spec.cli.arguments import path_option
 from spec.cli.common import write_output
 from spec.docs.drawing import Picture, diagram_named, in_form, picture_for
+from spec.docs.render import DPI
 from spec.language.prose import printable
 
 __all__ = ["register"]
@@ -34,10 +35,14 @@ def diagram(
         str | None,
         typer.Option("--format", help=f"One of {', '.join(Picture)}; mmd by default."),
     ] = None,
+    dpi: Annotated[
+        int,
+        typer.Option("--dpi", metavar="N", min=36, max=600, help="Dots per inch of a PNG."),
+    ] = DPI,
 ) -> None:
     """Draw the lifecycle, a mode or an obligation."""
     picture = picture_for(output, form)
-    content = in_form(diagram_named(name), picture)
+    content = in_form(diagram_named(name), picture, dpi)
     if output is not None:
         write_output(output, content)
         typer.echo(printable(f"written: {output}"))

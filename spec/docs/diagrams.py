@@ -10,7 +10,7 @@ from spec.claims.lifecycle import ClaimLifecycle
 from spec.claims.states import RESPONSIBLE, TERMINAL, ClaimState
 from spec.contract.modes import ModeSpec
 from spec.contract.obligations import ALIASES, OBLIGATIONS
-from spec.docs.wording import occasion
+from spec.docs.wording import MUST, occasion
 from spec.language.machine import Guard, Observer
 from spec.language.verdicts import Verdict
 from spec.machines import Automaton, mode_machine
@@ -26,6 +26,7 @@ __all__ = [
     "lifecycle_diagram",
     "mode_diagram",
     "observer_diagram",
+    "small_print",
 ]
 
 
@@ -48,22 +49,36 @@ class Look(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line on an edge: what kind of step (`guard`, may be empty), its name, its occasion."""
+    """A step: its name, what kind it is (`guard`, may be empty), its occasion, and its number.
+
+    An arrow or a box has either the number, where the steps are listed beside, or all the rest.
+    """
 
     name: str
     guard: str = ""
     detail: str = ""
+    number: int = 0
+
+    @property
+    def text(self) -> str:
+        """The name, after the number where there is one."""
+        return f"{self.number} {self.name}" if self.number else self.name
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A box. `says` explains it; `stays` are the steps that lead from it to itself."""
+    """A box. `says` explains it; `stays` are the steps that lead from it to itself.
+
+    `breaks` are steps to the violated state for which no arrow is drawn; in the box of that state,
+    those from any other.
+    """
 
     id: str
     name: str
     look: Look
     says: str = ""
-    stays: tuple[str, ...] = ()
+    stays: tuple[Line, ...] = ()
+    breaks: tuple[Line, ...] = ()
     mark: str = ""
 
 
@@ -94,7 +109,8 @@ class Diagram:
     """A drawing.
 
     It reads from top to bottom. `initial` is the node that a fresh start leads to, `below` has
-    pairs of nodes of which the second stands further down although no arrow leads there.
+    pairs of nodes of which the second stands further down although no arrow leads there. `steps`
+    are listed beside the drawing, in which they are numbers.
     """
 
     title: str
@@ -106,6 +122,19 @@ class Diagram:
     note: str = ""
     initial: str = ""
     below: tuple[tuple[str, str], ...] = ()
+    steps: tuple[Line, ...] = ()
+
+
+def small_print(node: Node, *, numbers: bool) -> list[str]:
+    """What a box says of steps that have no arrow."""
+    stays = (
+        [" ".join(str(s.number) for s in node.stays)] if numbers else [s.text for s in node.stays]
+    )
+    lines = [f"stays by {steps}" for steps in stays if steps]
+    if node.breaks:
+        whence = "from any state" if node.look is Look.VIOLATED else "violated"
+        lines.append(f"{whence} by {' '.join(str(s.number) for s in node.breaks)}")
+    return lines
 
 
 def _join(edges: list[Edge]) -> tuple[Edge, ...]:
@@ -117,32 +146,49 @@ def _join(edges: list[Edge]) -> tuple[Edge, ...]:
 
 
 _ANY = "any_state"
+_MANY = 6
 
 
 def observer_diagram(observer: Observer) -> Diagram:
     """The states of an obligation, coloured by verdict, and its rules, numbered as they are tried.
 
-    A rule that applies in every state that is not violated is drawn once, from "any state".
+    A rule that applies in every state that is not violated is drawn once, from "any state". An
+    observer of six rules or more has them listed beside it, and no arrows to its violated state:
+    each box says which rules lead there.
     """
     edges: list[Edge] = []
-    stays: dict[str, list[str]] = {}
+    stays: dict[str, list[Line]] = {}
+    breaks: dict[str, list[Line]] = {}
     machine = Automaton(observer)
     live = [state.name for state in observer.states if state.verdict is not Verdict.VIOLATED]
+    many = len(observer.rules) >= _MANY
+    steps = []
     for number, rule in enumerate(observer.rules, start=1):
-        line = Line(f"{number} {rule.name}", rule.guard.value, occasion(rule.when))
+        line = Line(rule.name, rule.guard.value, occasion(rule.when), number)
+        steps.append(line)
         moves = [move for move in machine.moves if move.trigger == rule.name]
         sources = [move.source for move in moves]
         if len(live) > 1 and set(sources) == set(live):
             sources = [_ANY]
         for source in sources:
-            if source == moves[0].dest:
-                stays.setdefault(source, []).append(f"{number} {rule.name}")
+            dest = moves[0].dest
+            if source == dest:
+                stays.setdefault(source, []).append(line)
+            elif many and dest not in live:
+                breaks.setdefault(dest if source == _ANY else source, []).append(line)
             else:
-                edges.append(Edge(source, moves[0].dest, (line,)))
+                edges.append(Edge(source, dest, (line,)))
     looks = [Look(state.verdict.value) for state in observer.states]
     nodes = [
-        Node(state.name, state.name, look, state.says, tuple(stays.get(state.name, ())))
-        for state, look in zip(observer.states, looks, strict=True)
+        Node(
+            s.name,
+            s.name,
+            look,
+            s.says,
+            tuple(stays.get(s.name, ())),
+            tuple(breaks.get(s.name, ())),
+        )
+        for s, look in zip(observer.states, looks, strict=True)
     ]
     if any(edge.source == _ANY for edge in edges):
         nodes.append(Node(_ANY, "any state", Look.ANY, "that is not violated"))
@@ -159,16 +205,17 @@ def observer_diagram(observer: Observer) -> Diagram:
         ),
         note="rules are tried by number, and the first that applies is taken",
         initial=machine.initial,
-        below=_after_initial(machine.initial, live, edges),
+        below=_after_initial(machine.initial, [s.name for s in observer.states], edges),
+        steps=tuple(steps) if many else (),
     )
 
 
 def _after_initial(
-    initial: str, live: Sequence[str], edges: Sequence[Edge]
+    initial: str, names: Sequence[str], edges: Sequence[Edge]
 ) -> tuple[tuple[str, str], ...]:
     """What a drawing would put before the initial state, since no arrow leads there from it."""
     reached = {edge.target for edge in edges if edge.source == initial}
-    return tuple((initial, name) for name in live if name not in {initial, *reached})
+    return tuple((initial, name) for name in names if name not in {initial, *reached})
 
 
 def lifecycle_diagram() -> Diagram:
@@ -177,7 +224,7 @@ def lifecycle_diagram() -> Diagram:
     A step from every responsible state to one state is drawn once, from "any of these".
     """
     edges: list[Edge] = []
-    stays: dict[str, list[str]] = {}
+    stays: dict[str, list[Line]] = {}
     moves = list(ClaimLifecycle.moves())
     ways: dict[str, list[tuple[ClaimState, ClaimState]]] = {}
     for trigger, source, dest in moves:
@@ -185,14 +232,14 @@ def lifecycle_diagram() -> Diagram:
     wide = {
         trigger
         for trigger, ends in ways.items()
-        if {source for source, _ in ends} == RESPONSIBLE and len({dest for _, dest in ends}) == 1
+        if {source for source, _ in ends} >= RESPONSIBLE and len({dest for _, dest in ends}) == 1
     }
     for trigger, source, dest in moves:
-        if trigger in wide:
+        if trigger in wide and source in RESPONSIBLE:
             edge = Edge(_ANY, dest.value, (_short(trigger),))
             edges.extend([edge] if edge not in edges else [])
         elif source is dest:
-            stays.setdefault(source, []).append(_short(trigger).name)
+            stays.setdefault(source, []).append(_short(trigger))
         else:
             edges.append(Edge(source.value, dest.value, (_short(trigger),)))
     nodes = [
@@ -234,9 +281,9 @@ _TALL = 6
 
 
 def mode_diagram(spec: ModeSpec) -> Diagram:
-    """The bundle of a mode: each obligation with what breaks it, or why it was added."""
+    """The bundle of a mode: each obligation with what must hold, and why it was added."""
     machine = mode_machine((*spec.paper, *spec.added))
-    cards = {name: _card(spec, name, states) for name, states in machine.states.items()}
+    cards = {name: _card(spec, name) for name in machine.states}
     columns = 1 if len(spec.paper) < _TALL else 2
     groups = [Group("paper", "the bundle of the paper", spec.paper, columns)]
     if spec.added:
@@ -253,7 +300,7 @@ def mode_diagram(spec: ModeSpec) -> Diagram:
         actions = ", ".join(sorted(spec.actions))
         notes.insert(0, Node("actions", "explicit actions in a conflict", Look.NOTE, actions))
     groups.append(Group("terms", "", tuple(note.id for note in notes), 1))
-    legend = [(Look.OBLIGATION, "obligation, and what breaks it")]
+    legend = [(Look.OBLIGATION, "obligation, and what must hold")]
     if spec.critical:
         legend.append((Look.CRITICAL, "critical: without it a look-alike passes for the mode"))
     return Diagram(
@@ -266,13 +313,11 @@ def mode_diagram(spec: ModeSpec) -> Diagram:
     )
 
 
-def _card(spec: ModeSpec, name: str, states: Sequence[str]) -> Node:
+def _card(spec: ModeSpec, name: str) -> Node:
     observer = OBLIGATIONS[ALIASES.get(name, name)]
-    all_states = (observer.state(state) for state in states)
-    broken = next(state.says for state in all_states if state.verdict is Verdict.VIOLATED)
     look = Look.CRITICAL if name in spec.critical else Look.OBLIGATION
-    says = f"because {spec.added[name]}" if name in spec.added else broken
-    return Node(name, observer.name, look, says, mark=observer.code)
+    because = f"; added because {spec.added[name]}" if name in spec.added else ""
+    return Node(name, observer.name, look, MUST[observer.name] + because, mark=observer.code)
 
 
 GUARD_LOOKS = {

@@ -12,7 +12,7 @@ from spec.contract.names import OTHER_NAMES, find_mode
 from spec.contract.obligations import OBLIGATIONS
 from spec.docs.diagrams import Diagram, lifecycle_diagram, mode_diagram, observer_diagram
 from spec.docs.mermaid import to_mermaid
-from spec.docs.render import draw, to_dot
+from spec.docs.render import DPI, draw, to_dot
 from spec.language.errors import OutputError
 from spec.language.suggest import resolve
 
@@ -27,6 +27,7 @@ class Picture(StrEnum):
 
     SVG = "svg"
     PNG = "png"
+    PDF = "pdf"
     DOT = "dot"
     MERMAID = "mmd"
 
@@ -57,18 +58,21 @@ def picture_for(path: Path | None, form: str | None) -> Picture:
         picture = Picture(resolve(suffix, Picture, what="format with suffix", aliases=_OTHERS))
     else:
         return Picture.MERMAID
-    if path is None and picture is Picture.PNG and sys.stdout.isatty():
+    if path is None and picture in {Picture.PNG, Picture.PDF} and sys.stdout.isatty():
         raise OutputError("a picture cannot be written to a terminal", "name a file with -o")
     return picture
 
 
-def in_form(diagram: Diagram, picture: Picture) -> bytes:
-    """The diagram in that form; raises DrawingError if no program here draws."""
+def in_form(diagram: Diagram, picture: Picture, dpi: int = DPI) -> bytes:
+    """The diagram in that form, a PNG with so many dots per inch.
+
+    Raises DrawingError if no program here draws it.
+    """
     if picture is Picture.MERMAID:
         return to_mermaid(diagram).encode()
     if picture is Picture.DOT:
         return to_dot(diagram).encode()
-    return draw(diagram, picture.value)
+    return draw(diagram, picture.value, dpi)
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["fence", "link", "table", "wrapped"]
+__all__ = ["fence", "link", "obligation_link", "table", "wrapped"]
 
 _WIDTH = 96
 
@@ -37,3 +37,8 @@ def link(text: str, page: str = "") -> str:
     """A link to the heading `text` of a page, of this one if no page is named."""
     anchor = text.lower().replace(" ", "-")
     return f"[{text}]({page}#{anchor})"
+
+
+def obligation_link(name: str, folder: str = "") -> str:
+    """A link to the page of an obligation; `folder` leads to the folder of all pages."""
+    return f"[{name}]({folder}obligations/{name}.md)"

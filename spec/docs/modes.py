@@ -6,7 +6,7 @@ from spec.contract.interpretations import INTERPRETATIONS
 from spec.contract.modes import MODES, REPORTED_BY, ConflictAction, ModeSpec
 from spec.contract.vocabulary import CONSTANTS
 from spec.docs.diagrams import mode_diagram
-from spec.docs.markdown import fence, link, table
+from spec.docs.markdown import fence, link, obligation_link, table
 from spec.docs.mermaid import to_mermaid
 from spec.docs.views import ModeView, interpretation_view, mode_view
 
@@ -39,7 +39,7 @@ def _chapter(spec: ModeSpec, view: ModeView) -> str:
     rows = [
         (
             f"`{part.code}`",
-            link(part.name, "obligations.md"),
+            obligation_link(part.name),
             "critical" if part.critical else "",
             f"added: {part.added}" if part.added else part.reason,
         )
@@ -53,11 +53,13 @@ def _chapter(spec: ModeSpec, view: ModeView) -> str:
         f"each: {actions}",
         f"* depth at which an adapter can supply the mode: {depths}",
         f"* interpretations: {', '.join(interpretations)}",
+        "* for each obligation a trace that keeps it and one that breaks it: "
+        f"[samples](samples.md#{view.name})",
         "* runtimes whose features are taken for it, each with a run that breaks it: "
         f"[bad lowerings](bad-lowerings.md#{view.name})",
     ]
     facts += [
-        f"* in the [rules](obligations.md) `c.{name}` is true: {CONSTANTS[name][1]}"
+        f"* in the [rules](rule-terms.md) `c.{name}` is true: {CONSTANTS[name][1]}"
         for name, value in view.constants.items()
         if value
     ]

@@ -1,4 +1,4 @@
-"""Makes the page of the obligations."""
+"""Makes the index of the obligations, a page for each, and the page of the terms of their rules."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from spec.contract.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
 from spec.contract.obligations import OBLIGATIONS
 from spec.contract.vocabulary import CONSTANTS, EVENT_FIELDS
 from spec.docs.diagrams import observer_diagram
-from spec.docs.markdown import fence, link, table, wrapped
+from spec.docs.markdown import fence, link, obligation_link, table, wrapped
 from spec.docs.mermaid import to_mermaid
 from spec.docs.views import obligation_view
 from spec.docs.wording import (
@@ -23,10 +23,12 @@ from spec.docs.wording import (
 from spec.language.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from spec.docs.views import ObligationView
-    from spec.language.machine import Ledger, Observer
+    from collections.abc import Iterator
 
-__all__ = ["obligations_page"]
+    from spec.docs.views import ObligationView
+    from spec.language.machine import Ledger, Observer, Rule
+
+__all__ = ["obligation_page", "obligations_page", "terms_page"]
 
 _VERDICTS = {
     Verdict.UNEXERCISED: "not exercised: no event concerned the obligation; never shown as a pass",
@@ -40,11 +42,11 @@ _VERDICTS = {
 
 
 def obligations_page() -> str:
-    """The page: what an observer is, each obligation, and the words that the terms use."""
+    """The page: what an observer is, and an index of the obligations."""
     views = [obligation_view(observer) for observer in OBLIGATIONS.values()]
     index = table(
         ("code", "obligation", "modes"),
-        ((f"`{v.code}`", link(v.name), ", ".join(_modes(v))) for v in views),
+        ((f"`{v.code}`", obligation_link(v.name), ", ".join(_modes(v))) for v in views),
     )
     parts = [
         "# The obligations",
@@ -60,29 +62,33 @@ def obligations_page() -> str:
         "A rule is named for what it finds: `..._reported` is a report that was due, "
         "`..._not_reported` a deadline that passed without it, and `..._reported_while_...` or "
         "`..._reported_without_...` a report that the facts contradict.",
+        "The page of an obligation has its observer, its rules, and a trace that keeps it and one "
+        "that breaks it. The words of the rules are in [terms of the rules](rule-terms.md), the "
+        "[samples](samples.md) of all modes on one page.",
         index,
-        *(
-            _chapter(observer, view)
-            for observer, view in zip(OBLIGATIONS.values(), views, strict=True)
-        ),
-        _words(),
     ]
     return "\n\n".join(parts) + "\n"
 
 
-def _modes(view: ObligationView) -> list[str]:
+def _modes(view: ObligationView, folder: str = "") -> list[str]:
     return [
-        link(mode, "modes.md") + (" (added)" if mode in view.added_to else "")
+        link(mode, f"{folder}modes.md") + (" (added)" if mode in view.added_to else "")
         for mode in view.modes
     ]
 
 
-def _chapter(observer: Observer, view: ObligationView) -> str:
+def obligation_page(observer: Observer, *sections: str) -> str:
+    """The page of an obligation, in a folder below that of the other pages.
+
+    Args:
+        sections: what stands between its reason and its observer.
+    """
+    view = obligation_view(observer)
     facts = [f"* code: `{view.code}`", f"* source: {view.source}"]
     if view.aliases:
         facts.append(f"* also called: {', '.join(f'`{alias}`' for alias in view.aliases)}")
     facts.append(f"* scope: {'per claim and request' if view.per_request else 'per claim'}")
-    facts.append(f"* modes: {', '.join(_modes(view)) or 'none'}")
+    facts.append(f"* modes: {', '.join(_modes(view, '../')) or 'none'}")
     for name, initial in view.registers.items():
         facts.append(f"* register: `{name}`, at first {initial}")
     states = table(
@@ -90,14 +96,32 @@ def _chapter(observer: Observer, view: ObligationView) -> str:
     )
     return "\n\n".join(
         [
-            f"## {view.name}",
+            f"# {view.name}",
             view.reason,
             "\n".join(facts),
+            *sections,
+            "## Put to the test",
+            "Until one of these happens the obligation is unexercised:",
+            "\n".join(f"* {rule.why}" for rule in _exercising(observer)),
+            "## Observer",
             fence(to_mermaid(observer_diagram(observer)), "mermaid"),
             states,
+            "## Rules",
+            "The first rule that applies is taken. Their words are in [terms of the "
+            "rules](../rule-terms.md).",
             *_rules(observer),
         ]
     )
+
+
+def _exercising(observer: Observer) -> Iterator[Rule]:
+    """The rules by which the obligation is put to the test for the first time."""
+    verdicts = {state.name: state.verdict for state in observer.states}
+    for rule in observer.rules:
+        before = {verdicts[source] for source in observer.sources(rule)}
+        exercised = verdicts[rule.to] in (Verdict.SATISFIED, Verdict.PENDING)
+        if exercised and Verdict.UNEXERCISED in before:
+            yield rule
 
 
 def _rules(observer: Observer) -> list[str]:
@@ -113,10 +137,13 @@ def _rules(observer: Observer) -> list[str]:
     return parts
 
 
-def _words() -> str:
+def terms_page() -> str:
+    """The page: the words that the terms of the rules use."""
     return "\n\n".join(
         [
-            "## Variables and shared terms",
+            "# Terms of the rules",
+            "The rules of the [obligations](obligations.md) use these variables and shared terms.",
+            "## Variables",
             "The prefix of a variable states what it belongs to:",
             table(
                 ("prefix", "belongs to"),
@@ -132,13 +159,15 @@ def _words() -> str:
                 ("constant", "sort", "meaning"),
                 ((f"`c.{n}`", sort.value, says) for n, (sort, says) in CONSTANTS.items()),
             ),
-            "Shared terms:",
+            "## Shared terms",
             *(_shared(name, says) for name, (_, says) in SHARED.items()),
-            "Shared sets of kinds:",
+            "## Shared sets of kinds",
             *(f"`{n}`\n\n" + fence(wrapped(", ".join(sorted(k)))) for n, k in KIND_SETS.items()),
+            "## Facts",
             "Facts about the claim and the request, updated at every event from their values "
             "before it:",
             *(_ledger(ledger) for ledger in (CLAIM_FACTS, DECLARED, REQUEST_FACTS)),
+            "",
         ]
     )
 

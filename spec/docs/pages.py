@@ -9,7 +9,7 @@ import msgspec
 from spec.docs.events import events_page, lifecycle_page, reasons_page
 from spec.docs.lowering import lowering_page
 from spec.docs.modes import interpretations_page, modes_page
-from spec.docs.obligations import obligations_page
+from spec.docs.obligations import obligations_page, terms_page
 from spec.docs.views import ListView
 from spec.events.alphabet import Kind
 from spec.events.canonical import SCHEMA, Event, StreamMark
@@ -63,6 +63,7 @@ def pages() -> dict[str, str]:
         "lowering-tables.md": _HEAD + lowering_page(),
         "modes.md": _HEAD + modes_page(),
         "obligations.md": _HEAD + obligations_page(),
+        "rule-terms.md": _HEAD + terms_page(),
         "interpretations.md": _HEAD + interpretations_page(),
         "reasons.md": _HEAD + reasons_page(),
         "schema/event.json": _json(event_schema()),

@@ -1,4 +1,4 @@
-"""Renders a diagram as DOT text, SVG or PNG."""
+"""Renders a diagram as DOT text, SVG, PNG or PDF."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from html import escape
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from spec.docs.diagrams import GUARD_LOOKS, Diagram, Edge, Group, Look, Node
+from spec.docs.diagrams import GUARD_LOOKS, Diagram, Edge, Group, Look, Node, small_print
 from spec.installed import how_to_install
 from spec.language.errors import DrawingError
 from spec.language.machine import Guard
@@ -19,7 +19,7 @@ from spec.language.machine import Guard
 if TYPE_CHECKING:
     import graphviz
 
-__all__ = ["COLOURS", "draw", "find_dot", "to_dot"]
+__all__ = ["COLOURS", "DPI", "draw", "find_dot", "to_dot"]
 
 COLOURS: Final[dict[Look, tuple[str, str]]] = {
     Look.SATISFIED: ("#dcf2e1", "#2e7d46"),
@@ -41,6 +41,9 @@ _INK, _QUIET, _FRAME = "#22303c", "#5b6670", "#b9c6d6"
 _FONT: Final = "Helvetica"
 _TIMEOUT_S: Final = 60
 
+DPI: Final = 96
+"""The resolution of a PNG, in dots per inch, if none is asked for."""
+
 
 def to_dot(diagram: Diagram) -> str:
     """The diagram in the DOT language, the same text each time.
@@ -51,19 +54,20 @@ def to_dot(diagram: Diagram) -> str:
         import graphviz  # what judges streams beside an engine does without it
     except ImportError:
         raise DrawingError(
-            "DOT, SVG and PNG need graphviz, which is not installed",
+            "DOT, SVG, PNG and PDF need graphviz, which is not installed",
             f"{how_to_install('diagrams')}; .mmd needs none",
         ) from None
     columns = any(group.columns for group in diagram.groups)
+    numbers = bool(diagram.steps)
     graph = graphviz.Digraph(
         graph_attr={
-            "rankdir": "TB",
+            "rankdir": "LR" if numbers else "TB",
             "fontname": _FONT,
             "fontcolor": _INK,
             "labelloc": "t",
             "label": _title(diagram),
             "nodesep": "0.4" if columns else "0.6",
-            "ranksep": "0.16" if columns else "0.7",
+            "ranksep": "0.16" if columns else "0.4" if numbers else "0.7",
             "pad": "0.25",
             "bgcolor": "white",
         },
@@ -84,19 +88,23 @@ def to_dot(diagram: Diagram) -> str:
         },
     )
     with graph.subgraph(name="cluster_all") as body:
-        body.attr(label=_legend(diagram), labelloc="b", peripheries="0", margin="10")
+        legend = f"<{_legend(diagram)}>"
+        body.attr(label="" if numbers else legend, labelloc="b", peripheries="0", margin="10")
         nodes = {node.id: node for node in diagram.nodes}
         grouped = {member for group in diagram.groups for member in group.members}
         for group in diagram.groups:
             _add_group(body, group, nodes)
         for node in diagram.nodes:
             if node.id not in grouped:
-                _add_node(body, node)
+                _add_node(body, node, numbers=numbers)
+        if diagram.steps:
+            body.node("steps", label=_steps(diagram), shape="plain", style="")
+            body.edge("steps", "start", style="invis")
         if diagram.initial:
             body.node("start", label="", shape="circle", width="0.14", fillcolor=_INK, color=_INK)
             body.edge("start", diagram.initial)
         for edge in diagram.edges:
-            _add_edge(body, edge)
+            _add_edge(body, edge, numbers=numbers)
         for above, below in diagram.below:
             body.edge(above, below, style="invis", weight="1" if columns else "0")
     return str(graph.source)
@@ -134,7 +142,7 @@ def _legend(diagram: Diagram) -> str:
     if diagram.note:
         note = f'<font point-size="10" color="{_QUIET}">{escape(diagram.note)}</font>'
         rows += f'<tr><td colspan="{max(2, 2 * len(cells))}" align="left">{note}</td></tr>'
-    return f'<<table border="0" cellspacing="5" cellpadding="1">{rows}</table>>'
+    return f'<table border="0" cellspacing="5" cellpadding="1">{rows}</table>'
 
 
 def _add_group(graph: graphviz.Digraph, group: Group, nodes: dict[str, Node]) -> None:
@@ -156,13 +164,43 @@ def _add_group(graph: graphviz.Digraph, group: Group, nodes: dict[str, Node]) ->
                 frame.edge(above, below, style="invis")
 
 
-def _add_node(graph: graphviz.Digraph, node: Node, width: str = "") -> None:
+def _steps(diagram: Diagram) -> str:
+    """The list of steps beside a drawing that has their numbers, and the legend."""
+    rows = []
+    for step in diagram.steps:
+        colour = _guard_colour(step.guard)
+        detail = f'<font color="{_QUIET}">{escape(step.detail)} </font>'
+        cells = (
+            f'<font color="{colour}"><b>{step.number}</b></font>',
+            f'<font color="{colour}">{step.guard}</font>',
+            escape(step.name),
+            detail,
+        )
+        sides = ("right", "left", "left", "left")
+        rows.append(
+            "".join(f'<td align="{at}">{cell}</td>' for at, cell in zip(sides, cells, strict=True))
+        )
+    rows.append(f'<td colspan="4" align="left">{_legend(diagram)}</td>')
+    body = "".join(f"<tr>{row}</tr>" for row in rows)
+    table = f'<table border="0" cellspacing="3" cellpadding="1">{body}</table>'
+    return f'<<font point-size="10">{table}</font>>'
+
+
+def _add_node(
+    graph: graphviz.Digraph, node: Node, width: str = "", *, numbers: bool = False
+) -> None:
     fill, line = COLOURS[node.look]
     mark = f'<font color="{line}"><b>{escape(node.mark)}</b></font>   ' if node.mark else ""
     rows = [f"{mark}<b>{escape(node.name)}</b>"]
     small = _even(node.says, 46 if width else 26)
-    small += [f"stays: {step}" for step in node.stays]
-    rows += [f'<font point-size="9" color="{_QUIET}">{escape(text)}</font>' for text in small]
+    small += small_print(node, numbers=numbers)
+    quiet = [_QUIET] * len(small)
+    if node.breaks:
+        quiet[-1] = COLOURS[Look.VIOLATED][1]
+    rows += [
+        f'<font point-size="9" color="{colour}">{escape(text)}</font>'
+        for text, colour in zip(small, quiet, strict=True)
+    ]
     style = {
         Look.ANY: "rounded,dashed",
         Look.NOTE: "rounded,dashed",
@@ -179,8 +217,22 @@ def _add_node(graph: graphviz.Digraph, node: Node, width: str = "") -> None:
     )
 
 
-def _add_edge(graph: graphviz.Digraph, edge: Edge) -> None:
-    graph.edge(edge.source, edge.target, label=f"<{_lines(edge)}>", color=_colour(edge))
+def _add_edge(graph: graphviz.Digraph, edge: Edge, *, numbers: bool) -> None:
+    label = _numbers(edge) if numbers else _lines(edge)
+    graph.edge(edge.source, edge.target, label=f"<{label}>", color=_colour(edge))
+
+
+def _numbers(edge: Edge) -> str:
+    marks = (
+        f'<font color="{_guard_colour(line.guard)}">{line.number}</font>' for line in edge.lines
+    )
+    return _cell(f"<b> {' '.join(marks)} </b>")
+
+
+def _cell(text: str) -> str:
+    """`text` on white, so that no line runs through it."""
+    cell = f'<td bgcolor="white">{text}</td>'
+    return f'<table border="0" cellspacing="0" cellpadding="0"><tr>{cell}</tr></table>'
 
 
 def _lines(edge: Edge) -> str:
@@ -189,11 +241,10 @@ def _lines(edge: Edge) -> str:
         guard = ""
         if line.guard:
             guard = f'<font color="{_guard_colour(line.guard)}"><b>{line.guard}</b></font> '
-        rows.append(f" {guard}{escape(line.name)} ")
+        rows.append(f" {guard}{escape(line.text)} ")
         if line.detail:
             rows.append(f'<font point-size="8" color="{_QUIET}">{escape(line.detail)}</font>')
-    cell = f'<td bgcolor="white">{"<br/>".join(rows)}</td>'  # so that no line runs through it
-    return f'<table border="0" cellspacing="0" cellpadding="0"><tr>{cell}</tr></table>'
+    return _cell("<br/>".join(rows))
 
 
 def _guard_colour(guard: str) -> str:
@@ -224,13 +275,16 @@ def find_dot() -> str:
     return found
 
 
-def draw(diagram: Diagram, picture: str) -> bytes:
-    """The diagram as a picture, "svg" or "png"; raises DrawingError."""
+def draw(diagram: Diagram, picture: str, dpi: int = DPI) -> bytes:
+    """The diagram as a picture, "svg", "png" or "pdf"; raises DrawingError.
+
+    `graphviz-pure` draws no PDF. `dpi` is the resolution of a PNG, in dots per inch.
+    """
     dot = to_dot(diagram).encode("utf-8")  # first: it says what is missing for .dot, too
     program = find_dot()
     try:
         done = subprocess.run(
-            [program, "-Kdot", f"-T{picture}"],
+            [program, "-Kdot", f"-T{picture}", *([f"-Gdpi={dpi}"] if picture == "png" else [])],
             input=dot,
             capture_output=True,
             timeout=_TIMEOUT_S,
@@ -238,6 +292,8 @@ def draw(diagram: Diagram, picture: str) -> bytes:
         )
     except (OSError, subprocess.TimeoutExpired) as problem:
         raise DrawingError(f"{program} did not draw: {problem}", "write .dot instead") from None
+    if done.returncode and picture == "pdf" and "graphviz-pure" in program:
+        raise DrawingError("graphviz-pure draws no PDF", "install Graphviz, or write .svg")
     if done.returncode:
         reason = re.sub(r"\s+", " ", done.stderr.decode("utf-8", "replace")).strip()[:300]
         raise DrawingError(

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 __all__ = [
     "GUARD_MEANS",
     "KIND_SETS",
+    "MUST",
     "SCOPE_MEANS",
     "SHARED",
     "definition",
@@ -57,6 +58,38 @@ GUARD_MEANS: Final[Mapping[Guard, str]] = MappingProxyType(
     }
 )
 """The meaning of each guard."""
+
+MUST: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "claim_identity": "reports that name the claim are about its object, and reports about the "
+        "object name the claim",
+        "explicit_acceptance": "acceptance is reported in time, and before any other report",
+        "materialization_predicate": "reports about the predicate agree with the positions held",
+        "footprint_accounting": "footprints and capacity proofs are reported, and they add up",
+        "ordered_lifecycle_events": "reports follow the lifecycle, and every end is reported in "
+        "time",
+        "claim_materialized_event": "it is reported in time that the predicate became true",
+        "claim_demoted_before_loss": "a demotion is reported before an eviction makes the "
+        "predicate false",
+        "claim_expired_boundary": "the end of the duration is reported, and no eviction comes "
+        "before it",
+        "offload_restorability": "the claim is restored from the offload tier before it is reused",
+        "restoration_failure_outcome": "a failed restore ends in an outcome that names the claim",
+        "victim_exclusion_before_violation": "no block of the claim is a victim while the runtime "
+        "is responsible",
+        "explicit_conflict_action": "a request that does not fit beside the claim gets an explicit "
+        "action",
+        "blocking_claim_ids": "the action names the claims that explain it",
+        "claim_harm_attribution": "a loss of the claim is reported as its harm, in time and only "
+        "if it happened",
+        "claim_scoped_telemetry": "each loss of the claim is reported under its id, in time",
+        "priority_influence": "under pressure the claim of lower priority loses blocks first",
+        "route_cost_attribution": "the cost of a route is reported for the claim, as it was",
+        "placement_attribution": "the worker that was chosen is reported for the claim, as it was",
+        "reuse_routing_attribution": "whether reuse followed is reported for the claim, as it was",
+    }
+)
+"""What must hold by each obligation, in one line."""
 
 SCOPE_MEANS: Final[Mapping[Scope, str]] = MappingProxyType(
     {

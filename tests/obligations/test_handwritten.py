@@ -1,4 +1,4 @@
-"""The hand-written traces: one kept and one broken for each obligation, and for each dialect."""
+"""The hand-written traces: one kept and one broken for each mode and obligation, or dialect."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -8,6 +8,7 @@ import pytest
 from monitor.check.files import check
 from monitor.input.errors import InputError
 from monitor.report.verdict import Report
+from monitor.samples.pairs import FOLDER, chosen
 from spec.claims.states import Mode
 from spec.contract.modes import Bundle
 from spec.contract.obligations import OBLIGATIONS
@@ -17,8 +18,61 @@ from spec.stream.outcome import ModeVerdict
 TRACES = Path(__file__).parent / "traces"
 
 
+BREAKS = {
+    "claim_identity": (
+        "cache identity",
+        {
+            "best_effort": 3,
+            "soft_priority": 3,
+            "hard_protected": 5,
+            "demotable": 5,
+            "expiring": 5,
+            "offloadable": 5,
+            "routed_reuse": 3,
+        },
+    ),
+    "explicit_acceptance": (
+        "accepted",
+        {"hard_protected": 3, "demotable": 3, "expiring": 3, "offloadable": 3},
+    ),
+    "materialization_predicate": (
+        "positions",
+        {
+            "best_effort": 5,
+            "hard_protected": 5,
+            "demotable": 5,
+            "offloadable": 5,
+            "routed_reuse": 5,
+        },
+    ),
+    "footprint_accounting": ("capacity proof", {"hard_protected": 5}),
+    "ordered_lifecycle_events": (
+        "lifecycle",
+        {"hard_protected": 8, "demotable": 8, "expiring": 8, "offloadable": 8},
+    ),
+    "claim_materialized_event": ("materialized", {"best_effort": 4, "hard_protected": 6}),
+    "claim_demoted_before_loss": ("demoted", {"demotable": 6}),
+    "claim_expired_boundary": ("reporting the expiry", {"expiring": 7}),
+    "offload_restorability": ("reused", {"offloadable": 12}),
+    "restoration_failure_outcome": ("outcome", {"offloadable": 13}),
+    "victim_exclusion_before_violation": ("victim", {"hard_protected": 7}),
+    "explicit_conflict_action": ("action", {"hard_protected": 7}),
+    "blocking_claim_ids": ("names no claim, too many claims, or others", {"hard_protected": 8}),
+    "claim_harm_attribution": (
+        "lost",
+        {"hard_protected": 7, "demotable": 7, "expiring": 7, "offloadable": 7},
+    ),
+    "claim_scoped_telemetry": ("loss", {"best_effort": 5, "soft_priority": 5, "routed_reuse": 5}),
+    "priority_influence": ("priority", {"soft_priority": 5}),
+    "route_cost_attribution": ("cost", {"routed_reuse": 6}),
+    "placement_attribution": ("placement", {"routed_reuse": 5}),
+    "reuse_routing_attribution": ("hit", {"routed_reuse": 8}),
+}
+"""A text of the reason for which a sample breaks an obligation, and the line, by its mode."""
+
+
 class Pair(NamedTuple):
-    """A row of the table beside the traces."""
+    """A kept and a broken trace: a row of the table beside the traces, or samples."""
 
     obligation: str
     dialect: str
@@ -28,13 +82,18 @@ class Pair(NamedTuple):
 
     def path(self, ending: str) -> Path:
         """The kept or the broken trace."""
-        dialect = "" if self.dialect == "canonical" else f".{self.dialect}"
-        return TRACES / f"{self.obligation}{dialect}.{ending}.jsonl"
+        if self.dialect == "canonical":
+            return FOLDER / self.mode / f"{self.obligation}.{ending}.jsonl"
+        return TRACES / f"{self.obligation}.{self.dialect}.{ending}.jsonl"
 
 
 def pairs() -> list[Pair]:
-    """The rows of the table."""
-    found = []
+    """The samples, and the rows of the table."""
+    found = [
+        Pair(name, "canonical", Mode(mode), line, because)
+        for name, (because, lines) in BREAKS.items()
+        for mode, line in lines.items()
+    ]
     for text in (TRACES / "README.md").read_text(encoding="utf-8").splitlines():
         cells = [cell.strip() for cell in text.strip("|").split("|")]
         if cells[0] in OBLIGATIONS:
@@ -44,7 +103,7 @@ def pairs() -> list[Pair]:
 
 
 PAIRS = pairs()
-IDS = [f"{pair.obligation}-{pair.dialect}" for pair in PAIRS]
+IDS = [f"{pair.obligation}-{pair.dialect}-{pair.mode}" for pair in PAIRS]
 
 
 def judged(path: Path, mode: Mode) -> Report:
@@ -59,15 +118,17 @@ class TestTable:
     """The table and the files agree."""
 
     def test_every_obligation(self) -> None:
-        """Each of the 19 obligations has one pair in the canonical form."""
-        canonical = [pair.obligation for pair in PAIRS if pair.dialect == "canonical"]
-        assert sorted(canonical) == sorted(OBLIGATIONS)
-        assert 19 == len(canonical)
+        """Each of the 19 obligations has a pair in each of its modes, 41 in all."""
+        listed = {(each.mode, each.obligation) for each in chosen()}
+        tabled = {(pair.mode, pair.obligation) for pair in PAIRS if pair.dialect == "canonical"}
+        assert listed == tabled
+        assert (19, 41) == (len({name for _, name in listed}), len(listed))
+        assert set(OBLIGATIONS) == {name for _, name in listed}
 
     def test_every_file(self) -> None:
-        """Each trace belongs to a row, and each row has its two traces."""
+        """Each trace belongs to a pair, and each pair has its two traces."""
         expected = {pair.path(ending) for pair in PAIRS for ending in ("kept", "broken")}
-        assert expected == set(TRACES.glob("*.jsonl"))
+        assert expected == {*TRACES.glob("*.jsonl"), *FOLDER.rglob("*.jsonl")}
 
     @pytest.mark.parametrize("pair", PAIRS, ids=IDS)
     def test_dialect(self, pair: Pair) -> None:
@@ -121,6 +182,21 @@ class TestEdges:
         except InputError:
             return
         assert ModeVerdict.KEPT is not conclusion.verdict
+
+    @pytest.mark.parametrize(
+        ("name", "mode", "broken"),
+        [
+            ("reported_before_acceptance", "hard_protected", "AL"),
+            ("demoted_after_the_loss", "demotable", "DH"),
+            ("recomputed_without_an_outcome", "offloadable", "RFH"),
+            ("victims_of_a_request_that_does_not_fit", "hard_protected", "VXH"),
+        ],
+    )
+    def test_several(self, name: str, mode: str, broken: str) -> None:
+        """One fault that breaks several obligations is a violation of each."""
+        conclusion = judged(self.path(name), Mode(mode))
+        found = [n for n, v in conclusion.obligations.items() if v is Verdict.VIOLATED]
+        assert broken == "".join(OBLIGATIONS[each].code for each in found)
 
     @pytest.mark.parametrize("name", ["released_before_the_restore", "refused_before_the_restore"])
     def test_nothing_reused(self, name: str) -> None:

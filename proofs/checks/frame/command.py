@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from proofs.checks.frame.check import check_frame
 from proofs.checks.frame.frame_text import put_frame
 from proofs.checks.frame.results import exit_code
-from spec.cli.common import Format, working, write_output
+from spec.cli.common import Format, write_output
 from spec.cli.junit import JunitCase, junit_suite
 from spec.cli.layout import print_as
+from spec.cli.working import Working
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +24,7 @@ __all__ = ["run_frame", "to_junit"]
 
 def run_frame(modes: Sequence[Mode], form: Format, junit: Path | None, *, verbose: bool) -> int:
     """Check the frame theorem for some modes, print what was found, and return the exit code."""
-    with working() as status:
+    with Working() as status:
         check = check_frame(modes, status.update)
     if junit is not None:
         write_output(junit, to_junit(check))

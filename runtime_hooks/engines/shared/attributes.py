@@ -159,7 +159,7 @@ READS: Final = (
     Reads("vllm.v1.engine.output_processor:OutputProcessor", ("abort_requests",)),
     Reads(
         "vllm.v1.request:RequestStatus",
-        ("WAITING_FOR_REMOTE_KVS", "FINISHED_ABORTED", "FINISHED_ERROR"),
+        ("RUNNING", "WAITING_FOR_REMOTE_KVS", "FINISHED_ABORTED", "FINISHED_ERROR"),
     ),
     Reads("vllm.lora.request:LoRARequest", ("lora_name",)),
     Reads("vllm.v1.engine:FinishReason", ("ABORT",)),

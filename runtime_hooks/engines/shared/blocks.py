@@ -10,6 +10,8 @@ from collections import deque
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from vllm.v1.request import RequestStatus
+
 from runtime_hooks.engines.shared.requests import keys_of, loadable
 
 if TYPE_CHECKING:
@@ -109,7 +111,7 @@ class BlockHooks:
             self._for, self.given, self.filled = None, self.filled, 0
             if blocks is None:
                 self.no_room = request.request_id
-            elif not request.num_computed_tokens:
+            elif not request.num_computed_tokens and request.status is not RequestStatus.RUNNING:
                 self._wraps.attempt("allocate_slots", self._look_up, request, found, loads)
             return blocks
 

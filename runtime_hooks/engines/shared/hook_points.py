@@ -13,7 +13,7 @@ from runtime_hooks.engines.checks import Hook, Reads
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["LEASES", "POINTS", "taking"]
+__all__ = ["LOADS", "POINTS", "taking"]
 
 _SCHEDULER: Final = "vllm.v1.core.sched.scheduler:Scheduler."
 _POOL: Final = "vllm.v1.core.block_pool:BlockPool."
@@ -275,7 +275,15 @@ def taking(parameters: Mapping[str, tuple[str, ...]]) -> tuple[Hook, ...]:
     return tuple(replace(each, takes=parameters.get(each.name, each.takes)) for each in POINTS)
 
 
-LEASES: Final = (
+LOADS: Final = (
+    Hook(
+        f"{_SCHEDULER}_preempt_request",
+        ("self", "request", "timestamp", "drop_stale_output"),
+        does="begins a request anew that shares blocks which were not loaded",
+    ),
+    Reads(
+        _SCHEDULER.removesuffix("."), ("recompute_kv_load_failures", "prev_step_scheduled_req_ids")
+    ),
     Hook(
         f"{_SCHEDULER}_connector_finished",
         ("self", "request"),
@@ -288,4 +296,4 @@ LEASES: Final = (
     ),
     Reads("vllm.v1.outputs:KVConnectorOutput", ("finished_sending", "kv_connector_stats")),
 )
-"""The points at which `LoadHooks` observes leases, of versions with a connector that has them."""
+"""The points of `LoadHooks` that a version needs only with connectors other than offloading."""

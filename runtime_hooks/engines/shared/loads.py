@@ -9,6 +9,8 @@ connector saves, nor how long it keeps that, nor whether the bytes that it loads
 
 from __future__ import annotations
 
+import time
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final
 
 from runtime_hooks.trace.names import name_of
@@ -110,27 +112,53 @@ class LoadHooks:
     def _invalid(self, call: Callable[..., set[str]]) -> Callable[..., set[str]]:
         def handle_invalid_blocks(invalid_block_ids: Any, num_scheduled_tokens: Any) -> set[str]:
             affected = call(invalid_block_ids, num_scheduled_tokens)
-            self._wraps.instead("_handle_invalid_blocks", None, self._drop, affected)
+            about = (affected, self._drop, invalid_block_ids, affected)
+            affected = self._wraps.instead("_handle_invalid_blocks", *about)
             self._wraps.attempt("_handle_invalid_blocks", self._blocks.computed, self._step)
             self._step = None
             return affected
 
         return handle_invalid_blocks
 
-    def _drop(self, affected: Collection[str]) -> None:
-        """Remove from the cache the blocks that were not loaded, and those computed from them.
+    def _drop(self, invalid: Collection[int], affected: set[str]) -> set[str]:
+        """Remove from the cache the blocks that were not loaded, and those computed from them;
+        return the requests whose output of this step vLLM must ignore.
 
-        Where it computes them again, vLLM leaves them in the cache meanwhile. Under the policy
-        `fail` it leaves the blocks of requests that shared blocks which were not loaded.
+        vLLM leaves such blocks in the cache, and requests that share them go on, though the request
+        that computes them again may do so in parts, be preempted or aborted. Here that request
+        computes them, and those that share them are preempted.
         """
-        manager, size = self._scheduler.kv_cache_manager, self._scheduler.block_size
-        for request_id in sorted(affected):
-            valid = self._scheduler.requests[request_id].num_computed_tokens // size
-            (blocks,) = manager.get_block_ids(request_id)
+        scheduler, manager = self._scheduler, self._scheduler.kv_cache_manager
+        wrong, reached, sharing = set[int](), set(affected), list[Any]()
+        for request in scheduler.running:
+            (blocks,) = manager.get_block_ids(request.request_id)
+            shares = not wrong.isdisjoint(blocks)
+            if not shares and request.request_id not in affected:
+                continue
+            reached.add(request.request_id)
+            valid = sum(1 for _ in takewhile(lambda b: b not in wrong and b not in invalid, blocks))
             manager.block_pool.evict_blocks(set(blocks[valid:]))
-            for each in manager.coordinator.single_type_managers:
-                if each.num_cached_block.get(request_id, 0) > valid:
-                    each.num_cached_block[request_id] = valid  # cached again once computed
+            wrong.update(blocks[valid:])
+            if shares:
+                sharing.append(request)
+            else:
+                self._cache_again(request.request_id, valid)
+        if scheduler.recompute_kv_load_failures:
+            for request in reversed(sharing):  # each becomes the first that waits
+                self._preempt(request)
+        return reached
+
+    def _cache_again(self, request_id: str, valid: int) -> None:
+        """Have all but the valid blocks of a request cached once they are computed."""
+        for each in self._scheduler.kv_cache_manager.coordinator.single_type_managers:
+            if each.num_cached_block.get(request_id, 0) > valid:
+                each.num_cached_block[request_id] = valid
+
+    def _preempt(self, request: Any) -> None:
+        """Begin a request anew, as a reset of the cache does with running requests."""
+        self._scheduler.running.remove(request)
+        self._scheduler._preempt_request(request, time.monotonic(), drop_stale_output=True)
+        self._scheduler.prev_step_scheduled_req_ids.discard(request.request_id)
 
 
 def _lease_of(params: Any) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from runtime_hooks.engines.shared.attributes import READS
 from runtime_hooks.engines.shared.engine import CONNECTORS, Tried
-from runtime_hooks.engines.shared.hook_points import LEASES, POINTS
+from runtime_hooks.engines.shared.hook_points import LOADS, POINTS
 from runtime_hooks.engines.shared.hooking import VllmAdapter
 
 if TYPE_CHECKING:
@@ -21,4 +21,4 @@ _TRIED: Final = Tried(
     within=True,
 )
 
-ADAPTER: Final[Adapter] = VllmAdapter((*POINTS, *READS, *LEASES), _TRIED)
+ADAPTER: Final[Adapter] = VllmAdapter((*POINTS, *READS, *LOADS), _TRIED)

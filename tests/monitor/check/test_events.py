@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from monitor.__main__ import main
 from monitor.check.events import EventMonitor, Violation
 from monitor.check.files import check_files
 from monitor.input.errors import InputError
@@ -79,6 +80,46 @@ class TestEventMonitor:
             )
         ]
         assert "violated" == monitor.finish().verdict
+
+    def test_since(self) -> None:
+        """Violations can be asked for from an event on: those that it decided, and later ones."""
+        monitor = EventMonitor("hard_protected")
+        for event in (*KEPT[:5], EVICTED):
+            monitor.feed(event)
+
+        assert monitor.violations() == monitor.violations(since=5)
+        assert [] == monitor.violations(since=6)
+
+    @pytest.mark.parametrize("name", ["hard_protected_refusal", "hard_protected_victim"])
+    def test_called(self, name: str) -> None:
+        """Each violation is passed once, in the call that decided it, with the place that a check
+        of the file cites."""
+        path, called = sample(name), list[tuple[int, Violation]]()
+        monitor = EventMonitor(
+            "hard_protected",
+            name=str(path),
+            on_violation=lambda each: called.append((monitor.account.lines, each)),
+        )
+        for line in path.read_text().splitlines():
+            monitor.feed(json.loads(line))
+
+        assert [each for _, each in called] == monitor.violations()
+        assert all(each.at is not None and line == each.at.line for line, each in called)
+        due = {
+            (claim.claim_id, obligation): found.at
+            for claim in check_files(path, "hard_protected").claims
+            for obligation, found in claim.obligations.items()
+            if found.verdict == "violated"
+        }
+        assert due == {(each.claim_id, each.obligation): each.at for _, each in called}
+        assert bool(called) is (name == "hard_protected_victim")
+
+    def test_text(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """A report as a text is what the command prints of the file."""
+        path = sample("hard_protected_victim")
+
+        assert 1 == main(["check", str(path)])
+        assert capsys.readouterr().out == str(check_files(path))
 
     def test_own_mode(self) -> None:
         """Each claim is judged by the mode that it states, where none is named."""

@@ -41,7 +41,10 @@ def test_each_run_has_its_verdict(suite: Path) -> None:
     assert rows(suite)
     for row in rows(suite):
         path = suite / str(row["trace"])
-        assert row["verdict"] == check_files([str(path)], str(row["mode"])).verdict
+        report = check_files([str(path)], str(row["mode"]))
+        assert row["verdict"] == report.verdict
+        assert row["found"] == [n for n, v in report.obligations.items() if v == "violated"]
+        assert set(row["found"]) <= set(row["broken"])
         assert row["events"] == len(path.read_bytes().splitlines())
         assert str(row["story"]).count("This breaks") == 1
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -13,20 +14,22 @@ from models.registry import inferences, runtime
 from monitor.check.events import EventMonitor
 from proofs.counterexamples.folder import read_index
 from proofs.counterexamples.labels import labelled
-from proofs.counterexamples.page import RECORDED, recorded
+from proofs.counterexamples.page import RECORDED, pages, recorded
 from proofs.counterexamples.refute import refute
-from proofs.counterexamples.suite import Row, concludes_of, files
+from proofs.counterexamples.suite import Row, concludes_of, file_name, files
 from proofs.counterexamples.verify import compared
 from proofs.product.accepts import is_run
 from spec.claims.states import Mode
 from spec.digest import spec_digest
 from spec.events.canonical import Event
+from spec.files.writing import stale
 from spec.language.verdicts import Verdict
 from spec.lowering.vocabulary import Basis, ClaimScope
 from spec.stream.breaks import line_of
 from spec.stream.judge import Judge
 from tests.proofs.judging import judged
 
+DOCS = Path(__file__).parents[3] / "docs"
 ROWS = recorded().rows
 WITH_RUNS = [row for row in ROWS if row.trace is not None]
 EACH = pytest.mark.parametrize("row", WITH_RUNS, ids=lambda row: row.inference)
@@ -194,3 +197,24 @@ def test_runtimes_are_known() -> None:
     """Each row is of the runtime that states its inference."""
     for row in ROWS:
         assert row.inference in {each.name for each in runtime(row.runtime).inferences}
+
+
+class TestPages:
+    """The index, and the page of each inference."""
+
+    def test_each(self) -> None:
+        """Each inference has a page of its own, to which the index links under its mode."""
+        made = pages()
+        index = made["bad-lowerings.md"]
+        assert len(ROWS) + 1 == len(made)
+        for row in ROWS:
+            name = f"bad-lowerings/{file_name(row.inference)}.md"
+            part = index.partition(f"\n## {row.mode}\n")[2].partition("\n## ")[0]
+            assert f"| [{row.inference}]({name}) | `{row.runtime}` |" in part
+            assert row.story in made[name]
+
+    def test_fresh(self) -> None:
+        """The pages in docs are those that are made (else: make docs), and there is no other."""
+        assert [] == stale(DOCS, pages())
+        there = {f"bad-lowerings/{page.name}" for page in (DOCS / "bad-lowerings").iterdir()}
+        assert there == set(pages()) - {"bad-lowerings.md"}

@@ -51,24 +51,39 @@ class TestText:
     def test_every_depth(self, capsys: Capture) -> None:
         """A mode that has the same row at every depth has one line."""
         _, out, _ = ran(capsys, RC14)
-        assert 1 == sum("offloadable" in line for line in out.splitlines())
-        assert 2 == sum("best_effort" in line for line in out.splitlines())
+        assert 1 == sum(line.startswith("  offloadable") for line in out.splitlines())
+        assert 2 == sum(line.startswith("  best_effort") for line in out.splitlines())
         assert "every depth    approximate" in out
         assert "at each depth that the runtime offers" in " ".join(out.split())
         _, out, _ = ran(capsys, "processfork")
         assert "every depth" not in out
 
     def test_legend(self, capsys: Capture) -> None:
-        """The labels and the codes that are used are reported, and no others."""
+        """The labels and the codes that are used are explained, and no others."""
         _, out, _ = ran(capsys, RC14, "--mode", "best_effort", "--depth", "none")
-        legend = out.split("\n\n")[-1]
+        *_, legend, missing, _ = out.split("\n\n")
         assert "approximate" in legend
         assert "rejected" not in legend
-        assert {"I", "P", "M", "T"} == {
-            line.split()[i]
-            for line in legend.split("Missing:")[1].split("Anchors:")[0].strip().splitlines()
-            for i in range(0, len(line.split()), 2)
-        }
+        rows = [line.split() for line in missing.splitlines()[1:]]
+        assert [["I", "P", "M", "T"], ["best_effort"] * 4] == [
+            [row[at] for row in rows] for at in (0, 2)
+        ]
+
+    def test_best_first(self, capsys: Capture) -> None:
+        """The best row of a mode is first; where it lacks nothing, nothing is called missing."""
+        _, out, _ = ran(capsys, RC14, "--mode", "best_effort")
+        rows = [line.split()[1:3] for line in out.splitlines() if line.startswith("  best_effort")]
+        assert [["telemetry_join", "sound_with_adapter"], ["none", "approximate"]] == rows
+        assert "missing in" not in out
+        assert {"I", "P", "M", "T"} == set(out.split("Codes:")[1].split("Anchors")[0].split()[::2])
+
+    def test_missing(self, capsys: Capture) -> None:
+        """Of one descriptor a table says which modes lack an obligation even in their best row."""
+        _, out, _ = ran(capsys, RC14)
+        rows = [line.split() for line in out.split("missing in the best row of")[1].splitlines()]
+        said = {row[0]: row[2:] for row in rows if len(row) > 2}
+        assert ["-"] == said["Pr"]
+        assert ["hard_protected"] == said["V"] == said["F"]
 
     def test_other_bundle(self, capsys: Capture) -> None:
         """A row whose label depends on the bundle says so, either way."""

@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+import sysconfig
 from pathlib import Path
 
 import pytest
@@ -14,10 +15,13 @@ from spec.docs.diagrams import Diagram, Look, lifecycle_diagram, observer_diagra
 from spec.docs.drawing import Picture, diagram_named, in_form, picture_for
 from spec.docs.mermaid import to_mermaid
 from spec.docs.render import draw, find_dot, to_dot
+from spec.docs.wording import MUST
 from spec.language.errors import DrawingError, UnknownName
+from spec.language.verdicts import Verdict
 
 NAMES = ("lifecycle", *(mode.value for mode in MODES), *OBLIGATIONS)
 DIAGRAMS = {name: diagram_named(name) for name in NAMES}
+PURE = str(Path(sysconfig.get_path("scripts")) / "graphviz-pure")
 EACH = pytest.mark.parametrize("diagram", DIAGRAMS.values(), ids=DIAGRAMS)
 
 
@@ -57,13 +61,39 @@ class TestObserver:
 
     @pytest.mark.parametrize("name", OBLIGATIONS)
     def test_rules(self, name: str) -> None:
-        """Every rule is drawn, by its number, and into `violated` at most one arrow is for all."""
+        """Every way of every rule is drawn once: as an arrow, or in the box that it leaves."""
         observer, diagram = OBLIGATIONS[name], DIAGRAMS[name]
-        drawn = {line.name for edge in diagram.edges for line in edge.lines}
-        drawn |= {step for node in diagram.nodes for step in node.stays}
-        assert {f"{n} {rule.name}" for n, rule in enumerate(observer.rules, 1)} == drawn
-        everywhere = [r for r in observer.rules if len(r.source) == 0]
-        assert bool(everywhere) <= any(edge.source == "any_state" for edge in diagram.edges)
+        live = [s.name for s in observer.states if s.verdict is not Verdict.VIOLATED]
+        broken = next(s.name for s in observer.states if s.verdict is Verdict.VIOLATED)
+        ways = [(e.source, e.target, line) for e in diagram.edges for line in e.lines]
+        ways += [(node.id, node.id, line) for node in diagram.nodes for line in node.stays]
+        ways += [
+            ("any_state" if node.id == broken else node.id, broken, line)
+            for node in diagram.nodes
+            for line in node.breaks
+        ]
+        drawn = [
+            (line.text, each, target)
+            for source, target, line in ways
+            for each in (live if source == "any_state" else [source])
+        ]
+        due = [
+            (f"{n} {rule.name}", source, rule.to)
+            for n, rule in enumerate(observer.rules, 1)
+            for source in observer.sources(rule)
+        ]
+        assert sorted(due) == sorted(drawn)
+
+    @pytest.mark.parametrize("name", OBLIGATIONS)
+    def test_many(self, name: str) -> None:
+        """Six rules or more are listed beside the drawing, which has no arrow to `violated`; both
+        texts have every rule by its name."""
+        observer, diagram = OBLIGATIONS[name], DIAGRAMS[name]
+        arrows = [edge for edge in diagram.edges if edge.target == "violated"]
+        assert (len(observer.rules) >= 6) is bool(diagram.steps) is not bool(arrows)
+        assert len(diagram.steps) in {0, len(observer.rules)}
+        for text in (to_dot(diagram), to_mermaid(diagram)):
+            assert all(rule.name in text for rule in observer.rules)
 
     def test_looks(self) -> None:
         """A state has the look of its verdict."""
@@ -91,7 +121,9 @@ class TestLifecycle:
             for line in edge.lines
             for source in (RESPONSIBLE if edge.source == "any_state" else (edge.source,))
         }
-        rows |= {(f"claim_{s}", node.id, node.id) for node in diagram.nodes for s in node.stays}
+        rows |= {
+            (f"claim_{s.name}", node.id, node.id) for node in diagram.nodes for s in node.stays
+        }
         assert {(row.trigger, row.source, row.dest) for row in TRANSITIONS} == rows
 
 
@@ -102,6 +134,8 @@ class TestMode:
         """What the paper has, what was added and what is critical can be told apart."""
         diagram = DIAGRAMS["hard_protected"]
         sizes = {group.id: len(group.members) for group in diagram.groups}
+        assert OBLIGATIONS.keys() == MUST.keys()
+        assert all(MUST[node.name] in node.says for node in diagram.nodes if node.mark)
         critical = {node.mark for node in diagram.nodes if node.look is Look.CRITICAL}
         assert {"paper": 9, "added": 1, "terms": 2} == sizes
         assert {"V", "X", "B"} == critical
@@ -117,6 +151,25 @@ class TestPictures:
     def test_png(self) -> None:
         """A PNG has its signature."""
         assert in_form(lifecycle_diagram(), Picture.PNG).startswith(b"\x89PNG")
+
+    def test_dpi(self) -> None:
+        """A PNG of twice the resolution is twice as wide."""
+        width = {
+            dpi: int.from_bytes(in_form(lifecycle_diagram(), Picture.PNG, dpi)[16:20])
+            for dpi in (96, 192)
+        }
+        assert 2 * width[96] == pytest.approx(width[192], abs=4)
+
+    def test_pdf(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The system's dot is asked for a PDF; graphviz-pure draws none, and the error says so."""
+        done, asked = subprocess.CompletedProcess([], 0, b"%PDF-1.7", b""), []
+        monkeypatch.setattr(render.subprocess, "run", lambda argv, **_: asked.append(argv) or done)
+        assert b"%PDF-1.7" == in_form(lifecycle_diagram(), Picture.PDF)
+        assert ["-Kdot", "-Tpdf"] == asked[0][1:]
+        monkeypatch.undo()
+        monkeypatch.setattr(render, "find_dot", lambda: PURE)
+        with pytest.raises(DrawingError, match="graphviz-pure draws no PDF"):
+            draw(lifecycle_diagram(), "pdf")
 
     def test_system_first(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """The system's dot is taken before graphviz-pure."""

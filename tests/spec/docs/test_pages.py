@@ -9,6 +9,7 @@ import pytest
 
 from spec.contract.modes import MODES, Depth
 from spec.contract.obligations import OBLIGATIONS
+from spec.docs.obligations import obligation_page
 from spec.docs.pages import pages
 from spec.docs.wording import KIND_SETS, SHARED, term_text
 from spec.events.alphabet import Kind
@@ -50,7 +51,9 @@ class TestPages:
 
     def test_complete(self) -> None:
         """Every obligation, mode and kind has its place."""
-        assert all(f"\n## {name}\n" in PAGES["obligations.md"] for name in OBLIGATIONS)
+        assert all(
+            f"[{name}](obligations/{name}.md)" in PAGES["obligations.md"] for name in OBLIGATIONS
+        )
         assert all(f"\n## {mode}\n" in PAGES["modes.md"] for mode in MODES)
         assert all(f"\n| `{kind}` |" in PAGES["events.md"] for kind in Kind)
 
@@ -104,8 +107,10 @@ class TestWording:
     """The names of shared terms."""
 
     def test_used(self) -> None:
-        """Each name of a shared term or set of kinds is used by some page."""
-        text = PAGES["obligations.md"]
+        """Each name of a shared term or set of kinds is defined, and used by some page."""
+        text = PAGES["rule-terms.md"]
+        assert all(f"`{name}`" in text for name in (*SHARED, *KIND_SETS))
+        text += "".join(map(obligation_page, OBLIGATIONS.values()))
         assert all(text.count(name) > 1 for name in (*SHARED, *KIND_SETS))
 
     def test_negated(self) -> None:
