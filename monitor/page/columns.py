@@ -1,6 +1,6 @@
 """Packs tables of numbers and texts into compressed columns, which the page unpacks.
 
-A column has whole numbers of four or eight bytes. Each is stored as its difference to the one
+A column has whole numbers of four bytes, from ABSENT on, or of eight. Each is stored as its difference to the one
 before, the lowest bytes of all numbers first, then the next: so similar numbers compress well.
 """
 
