@@ -44,6 +44,7 @@ NAMES: Final[dict[str, list[str]]] = {
 _PLACES: Final = {
     table: {name: place for place, name in enumerate(names)} for table, names in NAMES.items()
 }
+_UNKNOWN: Final = {"name": "", "form": "", "file": ""}  # a stream of which no line was placed
 _REMEDIES: Final = {each.number: (each.title, each.remedy) for each in Code}
 
 _TABLES: Final[dict[str, str]] = {
@@ -84,12 +85,11 @@ class Collected:
 
     def __init__(self, mode: Mode | None = None) -> None:
         self.texts, self.columns = Texts(), _columns()
-        self.streams: list[dict[str, Any]] = []
+        self.streams: dict[int, dict[str, str]] = {}
         self.breaks: list[dict[str, Any]] = []
         self.axis = "lines"
         self.left_out: dict[str, int] = {}
         self._mode = mode
-        self._files: list[str] = []
         self._base: dict[str, int] = {}
         self._begun: dict[int, tuple[int, ...]] = {}
         self._requests: dict[int, tuple[int, ...]] = {}
@@ -112,7 +112,9 @@ class Collected:
 
     def _at(self, stream: int, point: items.Point | None) -> int:
         """The position of a point, from the first line of the file of its stream on."""
-        return ABSENT if point is None else max(0, point.at - self._base[self._files[stream]])
+        return (
+            ABSENT if point is None else max(0, point.at - self._base[self.streams[stream]["file"]])
+        )
 
     def _want(self, rank: int, file: str, line: int | None) -> None:
         if line is not None and len(self._wanted[rank]) < 2 * _MOST_BREAKS:
@@ -123,9 +125,9 @@ class Collected:
     def _streambegun(self, item: items.StreamBegun) -> None:
         file = item.point.file
         self._base.setdefault(file, item.point.at)
-        self._files.append(file)
         self.axis = item.axis
-        self.streams.append({"name": item.name, "form": item.form, "file": file})
+        # Streams begin in another order than they are numbered, where a clock is known late.
+        self.streams[item.stream] = {"name": item.name, "form": item.form, "file": file}
 
     def _broken(self, item: items.Broken) -> None:
         if len(self.breaks) >= _MOST_BREAKS:
@@ -260,7 +262,9 @@ class Collected:
         said = {"count": "count of the pool", "touch": "effect", "text": "text"}
         return {
             "axis": self.axis,
-            "streams": self.streams,
+            "streams": [
+                self.streams.get(n, _UNKNOWN) for n in range(max(self.streams, default=-1) + 1)
+            ],
             "breaks": self.breaks,
             "names": NAMES,
             "remedies": _REMEDIES,

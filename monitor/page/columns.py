@@ -1,7 +1,8 @@
 """Packs tables of numbers and texts into compressed columns, which the page unpacks.
 
-A column has whole numbers of four bytes, from ABSENT on, or of eight. Each is stored as its difference to the one
-before, the lowest bytes of all numbers first, then the next: so similar numbers compress well.
+A column has whole numbers of four bytes, from ABSENT on, or of eight. Each is stored as its
+difference to the one before, the lowest bytes of all numbers first, then the next: so similar
+numbers compress well.
 """
 
 from __future__ import annotations

@@ -110,6 +110,20 @@ def test_counts_positions_of_each_file_from_its_first_line(tmp_path: Path) -> No
     assert [0, 0] == [claim["at"] for claim in shown.tables["claim"]]
 
 
+def test_keeps_streams_apart_whichever_is_placed_first(tmp_path: Path) -> None:
+    """A stream opens without a time, another one begins with one, and then the first goes on."""
+    lines = VICTIM.read_text().splitlines()
+    opened_first = '{"kind":"stream_opened","stream":"sample:victim","sequence":0}'
+    other = lines[0].replace("sample:victim", "other").replace("claim:system", "claim:other")
+    moved = [line.replace(f'"sequence":{n}', f'"sequence":{n + 1}') for n, line in enumerate(lines)]
+    trace = tmp_path / "two.jsonl"
+    trace.write_text("\n".join([opened_first, other, *moved]) + "\n")
+    shown = opened(page_of(trace).page)
+    names = [stream["name"] for stream in shown.head["streams"]]
+    placed = {shown.text(c["id"]): names[c["stream"]] for c in shown.tables["claim"]}
+    assert {"claim:system-prompt": "sample:victim", "claim:other-prompt": "other"} == placed
+
+
 def test_says_what_it_leaves_out() -> None:
     """Rows beyond the limit, and quotations, are left out, and the page says so."""
     with patch.object(collect, "MOST_ROWS", 5):
