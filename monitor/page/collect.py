@@ -8,7 +8,7 @@ import msgspec
 
 from monitor.page.columns import ABSENT, Columns, Texts
 from monitor.timeline.items import Linked, Phase
-from spec.claims.states import ClaimState
+from spec.claims.states import TERMINAL, ClaimState
 from spec.contract.obligations import OBLIGATIONS
 from spec.events.alphabet import Kind
 from spec.events.fields import fields_of
@@ -267,6 +267,7 @@ class Collected:
             ],
             "breaks": self.breaks,
             "names": NAMES,
+            "ended": sorted(TERMINAL),
             "remedies": _REMEDIES,
             "texts": self.texts.listed,
             "left_out": [counted(n, said.get(what, what)) for what, n in left.items() if n],

@@ -3,14 +3,16 @@
 const link_to = (words, target, title) =>
   el("button", { type: "button", class: "link", title, onclick: () => choose(target) }, words);
 
-// What happened to a claim: the loss that counts, what it was for, and its report.
+// The loss of a claim that counts: the one by which it was violated, else the first before its end.
 function loss_of(claim) {
-  const { touch, event, found, link } = T, losses = I.losses.of(claim), broken = I.broken.of(claim);
+  const { touch, event, found, link, slice } = T;
+  const end = I.slices.of(claim).find((each) => D.ended.includes(D.names.states[slice.state[each]]));
+  const lines = new Set(Array.from(I.broken.of(claim), (each) => found.line[each]));
+  const losses = I.losses.of(claim).filter((each) =>
+    end === undefined || touch.at[each] < slice.at[end] || lines.has(event.line[touch.event[each]]));
   if (!losses.length) return null;
-  const lines = new Set(Array.from(broken, (each) => found.line[each]));
-  const row = losses.find((each) => lines.has(event.line[touch.event[each]])) ?? losses[0];
-  const at = touch.event[row];
-  const report = Array.from(I.links.of(claim)).find(
+  const row = losses.find((each) => lines.has(event.line[touch.event[each]])) ?? losses[0], at = touch.event[row];
+  const report = I.links.of(claim).find(
     (each) => D.names.links[link.kind[each]] === "loss" && link.line[each] === event.line[at]);
   return { event: at, lost: touch.lost[row], more: losses.length - 1, report };
 }
@@ -62,10 +64,10 @@ function show_answers(claim) {
 }
 
 function loss_answer(claim, loss) {
-  if (!loss) return ["No loss is stated.", "No event states that it lost blocks."];
+  if (!loss) return ["No loss is stated.", "No event states that it lost blocks before it ended."];
   const { event, link } = T, e = loss.event;
   const footprint = T.claim.footprint[claim], of = footprint === ABSENT ? "" : ` of ${footprint}`;
-  const told = loss.report === undefined ? "No report of it follows."
+  const told = loss.report === undefined ? "No report is matched with it."
     : `Reported at line ${link.toline[loss.report]}, ${link.toat[loss.report] > event.at[e] ? `${span(link.toat[loss.report] - event.at[e])} later` : "at the same time"}.`;
   const more = loss.more ? ` ${loss.more} more ${loss.more === 1 ? "loss" : "losses"}.` : "";
   return [`${where(event.line[e], event.at[e])}.`, `${plural(loss.lost, "block")}${of}, by ${words(kind_of(e))}. ${told}${more}`];
