@@ -70,7 +70,11 @@ class TestAnswers:
         """Blocks of a claim that was released may go; that is no loss of the claim."""
         lines = VICTIM.read_text().splitlines()
         released = lines[4].replace("claim_materialized", "claim_released")
-        released = released.replace(":4,", ":5,").replace("1001000000", "1001250000")
+        released = (
+            released.replace("{", '{"by":"tenant-a",')
+            .replace(":4,", ":5,")
+            .replace("1001000000", "1001250000")
+        )
         trace = tmp_path / "released.jsonl"
         trace.write_text("\n".join([*lines[:5], released, lines[6]]) + "\n")
         page = open_page(write(trace))
