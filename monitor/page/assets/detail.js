@@ -31,73 +31,68 @@ function last_of(claim) {
   return states.length ? T.slice.end[states.at(-1)] : T.claim.end[claim];
 }
 
+// Each answer: in a few words, with more, and what to show of it.
+const ANSWERS = [
+  ["Was it kept?", kept_answer], ["When was it lost?", loss_answer], ["To whom?", whom_answer],
+  ["What should have happened?", expected_answer],
+];
+
 function show_answers(claim) {
   if (claim === ABSENT) return put("answers", el("p", { class: "plain" }, "No claim to show."));
-  const card = (question, answer, more, target) =>
-    el("div", { class: "card" }, el("h3", {}, question), el("p", { class: "answer" }, answer), more && el("p", { class: "more" }, more),
-      target && el("p", { class: "go" }, link_to("Show", target, "Show it on the timeline")));
-  const verdict = claim_verdict(claim), all = I.found.of(claim), broken = Array.from(I.broken.of(claim));
-  broken.sort((a, b) => T.found.line[a] - T.found.line[b]);
-  const open = Array.from(all).filter((each) => ["inconclusive", "pending"].includes(found_verdict(each)));
-  const loss = loss_of(claim), at = moment_of(claim), stream = T.claim.stream[claim];
-  // What keeps every claim of its mode from a verdict, such as a file that ends too early.
-  const unsure = D.modes.find((each) => each.mode === text(T.claim.mode[claim]) && each.verdict === "inconclusive")?.why;
-  const kept = Array.from(all).filter((each) => found_verdict(each) === "satisfied").length;
-  const why = verdict === "violated"
-    ? `${plural(broken.length, "obligation")} of ${all.length} violated: ${broken.map((each) => words(obligation(each))).join(", ")}.`
-    : verdict === "not judged" ? "It states another mode than the one that was asked for."
-    : verdict === "kept" && unsure ? `${sentence(unsure)}.`
-    : verdict === "kept" ? `${kept} of ${all.length} obligations kept, ${all.length - kept} not put to the test.`
-    : `${text(T.claim.why[claim])}.`;
-  const lost = loss_answer(claim, loss), to = whom_answer(loss);
+  const all = [...I.found.of(claim)], broken = [...I.broken.of(claim)].sort((a, b) => T.found.line[a] - T.found.line[b]);
+  const about = { claim, all, broken, verdict: claim_verdict(claim), loss: loss_of(claim) };
+  const card = (question, [answer, more, target]) => el("div", { class: "card" }, el("h3", {}, question),
+    el("p", { class: "answer" }, answer), more && el("p", { class: "more" }, more),
+    target && el("p", { class: "go" }, link_to("Show", { claim, ...target }, "Show it on the timeline")));
   put("answers",
-    el("h2", {}, "Claim ", link_to(text(T.claim.id[claim]), { claim }, "Show the claim"), " ", chip(verdict)),
-    el("div", { class: "cards" },
-      card("Was it kept?", { kept: unsure ? "Not certain." : "Yes.", violated: "No." }[verdict] ?? "Nothing is concluded.", why,
-        broken.length ? { found: broken[0], claim } : { claim }),
-      card("When was it lost?", ...lost, loss && { event: loss.event, claim }),
-      card("To whom?", ...to),
-      card("What should have happened?", ...expected(claim, verdict, broken, open), broken.length > 0 && { found: broken[0], claim }),
-      el("div", { class: "card" }, el("h3", {}, `The pool ${loss || broken.length ? "then" : "at the end"}`),
-        el("dl", { class: "pool" }, pool_at(stream, at).map(([name, value, key]) => [
+    el("h2", {}, "Claim ", link_to(text(T.claim.id[claim]), { claim }, "Show the claim"), " ", chip(about.verdict)),
+    el("div", { class: "cards" }, ANSWERS.map(([question, answer]) => card(question, answer(about))),
+      el("div", { class: "card" }, el("h3", {}, `The pool ${about.loss || broken.length ? "then" : "at the end"}`),
+        el("dl", { class: "pool" }, pool_at(T.claim.stream[claim], moment_of(claim)).map(([name, value, key]) => [
           el("dt", {}, el("i", { class: `key ${key}` }), name), el("dd", {}, value)])))));
 }
 
-function loss_answer(claim, loss) {
+function kept_answer({ claim, verdict, all, broken }) {
+  const kept = all.filter((each) => found_verdict(each) === "satisfied").length;
+  // What keeps every claim of its mode from a verdict, such as a file that ends too early.
+  const unsure = D.modes.find((each) => each.mode === text(T.claim.mode[claim]) && each.verdict === "inconclusive")?.why;
+  if (verdict === "violated")
+    return ["No.", `${plural(broken.length, "obligation")} of ${all.length} violated: ${broken.map((each) => words(obligation(each))).join(", ")}.`, { found: broken[0] }];
+  if (verdict === "kept" && !unsure) return ["Yes.", `${kept} of ${all.length} obligations kept, ${all.length - kept} not put to the test.`, {}];
+  const why = verdict === "not judged" ? "it states another mode than the one that was asked for" : verdict === "kept" ? unsure : text(T.claim.why[claim]);
+  return ["Nothing is concluded.", `${sentence(why)}.`, {}];
+}
+
+function loss_answer({ claim, loss }) {
   if (!loss) return ["No loss is stated.", "No event states that it lost blocks before it ended."];
-  const { event, link } = T, e = loss.event;
-  const footprint = T.claim.footprint[claim], of = footprint === ABSENT ? "" : ` of ${footprint}`;
+  const { event, link } = T, e = loss.event, wait = link.toat[loss.report] - event.at[e];
+  const of = T.claim.footprint[claim] === ABSENT ? "" : ` of ${T.claim.footprint[claim]}`;
   const told = loss.report === undefined ? "No report is matched with it."
-    : `Reported at line ${link.toline[loss.report]}, ${link.toat[loss.report] > event.at[e] ? `${span(link.toat[loss.report] - event.at[e])} later` : "at the same time"}.`;
+    : `Reported at line ${link.toline[loss.report]}, ${wait > 0 ? `${span(wait)} later` : "at the same time"}.`;
   const more = loss.more ? ` ${loss.more} more ${loss.more === 1 ? "loss" : "losses"}.` : "";
-  return [`${where(event.line[e], event.at[e])}.`, `${plural(loss.lost, "block")}${of}, by ${words(kind_of(e))}. ${told}${more}`];
+  return [`${where(event.line[e], event.at[e])}.`, `${plural(loss.lost, "block")}${of}, by ${words(kind_of(e))}. ${told}${more}`, { event: e }];
 }
 
-function whom_answer(loss) {
-  if (!loss) return ["No loss is stated.", null];
-  const name = T.event.named[loss.event];
+function whom_answer({ loss }) {
+  if (!loss) return ["No loss is stated."];
+  const { event, request } = T, name = event.named[loss.event];
   if (name === ABSENT) return [NOT_STATED, "The event that took the blocks names no request."];
-  const request = find_request(name, T.event.stream[loss.event]);
-  const arrival = request === ABSENT ? undefined
-    : I.events.of(request).find((each) => kind_of(each) === "request_arrived");
-  const needs = arrival === undefined ? null : `It arrived at ${where(T.event.line[arrival], T.event.at[arrival])}: ${text(T.event.about[arrival])}.`;
-  return [request === ABSENT ? `request ${text(name)}` : ["request ", link_to(text(name), { request }, "Show the request")], needs];
+  const row = request.id.findIndex((each, row) => each === name && request.stream[row] === event.stream[loss.event]);
+  const arrival = row < 0 ? undefined : I.events.of(row).find((each) => kind_of(each) === "request_arrived");
+  return [`request ${text(name)}`, arrival !== undefined && `It arrived at ${where(event.line[arrival], event.at[arrival])}: ${text(event.about[arrival])}.`,
+    row >= 0 && { request: row }];
 }
 
-const find_request = (name, stream) =>
-  T.request.id.findIndex((each, row) => each === name && T.request.stream[row] === stream);
-
-function expected(claim, verdict, broken, open) {
-  if (broken.length) {
-    const all = [...new Set(broken.map((each) => text(T.found.allowed[each])))];
-    return [`${sentence(all[0])}.`, all.length > 1 ? `And: ${all.slice(1).join("; ")}.` : null];
-  }
+function expected_answer({ claim, verdict, all, broken }) {
+  const { found } = T, unjudged = D.unjudged.claims.find((each) => each.claim_id === text(T.claim.id[claim]));
+  const [first, ...more] = new Set(broken.map((each) => text(found.allowed[each])));
+  if (first) return [`${sentence(first)}.`, more.length > 0 && `And: ${more.join("; ")}.`, { found: broken[0] }];
   if (verdict === "kept") return ["Nothing else.", "What was put to the test was done."];
-  const unjudged = D.unjudged.claims.find((each) => each.claim_id === text(T.claim.id[claim]));
-  if (unjudged) return [`For a verdict: --mode ${unjudged.hint ?? "MODE"}.`, sentence(unjudged.why)];
-  const codes = [...new Set(open.map((each) => T.found.code[each]))].filter((each) => each !== ABSENT).map(text);
-  if (codes.length) return [`For a verdict: ${D.remedies[codes[0]][1]}.`, `${codes[0]}, ${D.remedies[codes[0]][0]}`];
-  return [open.length ? "What is still owed." : NOT_STATED, open.map((each) => text(T.found.why[each])).slice(0, 2).join("; ")];
+  if (unjudged) return [`For a verdict: --mode ${unjudged.hint ?? "MODE"}.`, unjudged.why];
+  const open = all.filter((each) => ["inconclusive", "pending"].includes(found_verdict(each)));
+  const coded = open.find((each) => found.code[each] !== ABSENT), code = coded === undefined ? null : text(found.code[coded]);
+  if (code) return [`For a verdict: ${D.remedies[code][1]}.`, `${code}, ${D.remedies[code][0]}`, { found: coded }];
+  return [open.length ? "What is still owed." : NOT_STATED, open.map((each) => text(found.why[each])).slice(0, 2).join("; ")];
 }
 
 const sentence = (string) => string.charAt(0).toUpperCase() + string.slice(1);
