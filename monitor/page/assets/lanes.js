@@ -130,6 +130,8 @@ function draw_claim(pen, row, x, left, right) {
       write(pen, lost > 0 ? `−${lost}` : `+${gained}`, px + 8, y + 7, name, "600 11px");
     });
   }
+  for (const each of D.breaks) // from here on it is known by reports alone
+    if (each.stream === T.claim.stream[claim]) line(pen, x(each.at), row.y + 3, x(each.at), row.y + row.h - 4, "inconclusive", [5, 4], 2);
   let flag = -Infinity;
   for (const each of Array.from(I.broken.of(claim)).sort((a, b) => found.at[a] - found.at[b])) {
     const px = x(found.at[each]), { code } = D.observers[obligation(each)], begin = Math.max(px - 1, flag), size = 12 + 8 * code.length;

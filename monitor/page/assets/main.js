@@ -216,6 +216,7 @@ function show_legend() {
     ...D.names.phases.filter((_, n) => phases.has(n)).map((each) => [`request ${words(each)}`, each]),
   ].map(([said, key]) => el("li", {}, el("i", { class: `key ${key}` }), said)),
     el("li", {}, "▼ report, above the bar"), el("li", {}, "▲ fact, below it"), el("li", { class: "violated" }, "red: loss, harm, violation"),
+    D.breaks.length > 0 && el("li", { class: "inconclusive" }, "dashed: lines are missing or contradict; pale from there on"),
     el("li", {}, el("i", { class: "key deferred" }), "does not fit beside the claims, and the action on it"));
 }
 
