@@ -30,7 +30,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-slow test-deep test-wheel native-core test-vllm test-vllm-core test-sglang test-dynamo test-nixl test-otlp test-prometheus test-browser screenshots test-vllm-gpu setup-vllm witness repeat bench soak fuzz mutate runs lint docs suite lock clean
+.PHONY: help demo test test-slow test-deep test-wheel native-core test-vllm test-vllm-part test-vllm-core test-sglang test-dynamo test-nixl test-otlp test-prometheus test-browser screenshots test-vllm-gpu setup-vllm witness repeat bench soak fuzz mutate runs lint docs suite lock clean
 
 help: ## Show these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -82,6 +82,12 @@ test-vllm: $(STAMP) $(VLLM_VENV)/.stamp ## Run the tests of the plugin inside th
 	$(VLLM_VENV)/bin/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -m 'not deep' tests_vllm \
 		--keep build/table
 	$(BIN)/python -m tests_vllm.witness build/table
+
+PART := $(patsubst %,tests_vllm/test_%.py,adapters arming routing table random)
+ROWS := L1 or L2 or L3 or L4 or L5 or L6 or success or tier-0
+
+test-vllm-part: $(VLLM_VENV)/.stamp ## Run a part of them: what versions differ in, main rows of the table, one random run
+	$(VLLM_VENV)/bin/python -m pytest -m 'not deep' -k 'not (test_table or test_random) or $(ROWS)' $(PART)
 
 # The tests are in the source distribution, whose metadata pip makes by torch and these.
 SDIST_TOOLS := setuptools==80.10.2 setuptools-scm==10.3.4 setuptools-rust==1.13.0 wheel==0.48.0
@@ -217,7 +223,7 @@ docs: $(STAMP) ## Regenerate the pages drawn from the specification
 	$(BIN)/python -m tests.notebooks
 
 suite: $(STAMP) ## Make the recorded suite of bad lowerings again
-	$(BIN)/python -m proofs counterexamples -o proofs/counterexamples/recorded
+	$(BIN)/python -m proofs counterexamples -o models/counterexamples/recorded
 
 lock: ## Pin every dependency again in requirements.lock (LOCK_FLAGS=--upgrade for newer ones)
 	@echo "Pinning the dependencies in requirements.lock ..."

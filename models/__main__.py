@@ -1,13 +1,15 @@
-"""`python -m models`: lists, shows and simulates executable models of runtimes."""
+"""`python -m models`: lists, shows, simulates and explores executable models of runtimes."""
 
 from __future__ import annotations
 
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Final
 
 import typer
 
+from models.explorer.starts import starts_of
 from models.framework.explore import simulate
 from models.framework.stepper import Stepper
 from models.loading import load, load_inferred
@@ -32,9 +34,10 @@ from spec.cli.common import (
 from spec.cli.layout import page, print_as
 from spec.events.canonical import as_jsonl
 from spec.files.writing import check_target, write_bytes
+from spec.installed import how_to_install
 from spec.language.errors import SpecError
 
-app = new_app("models", "List, show and simulate executable models of serving runtimes.")
+app = new_app("models", "List, show, simulate and explore models of serving runtimes.")
 
 _MOST: Final = 100_000
 _LARGE: Final = 5_000
@@ -115,6 +118,34 @@ def simulate_model(
         typer.echo(lines, nl=False)
     else:
         write_output(output, lines)
+
+
+@app.command("explore", epilog="Example: python -m models explore vllm_pool")
+def explore_model(
+    name: _Name,
+    inference: Annotated[
+        str | None,
+        typer.Option(help="Name its claims as this inference does; without, choose on the page."),
+    ] = None,
+    port: Annotated[
+        int, typer.Option(help="The port; 0 takes any that is free.", min=0, max=65535)
+    ] = 8765,
+) -> None:
+    """Explore a model in a browser.
+
+    The pages are served on loopback. Each state has a URL. Its page shows the run so far, what can
+    be done next, what that emits, and which obligations it moves. The shortest run of a
+    counterexample is a link, to be followed step by step. Needs the extra [web].
+
+    Exit 0, when it is interrupted. 2: bad input, or a port that cannot be taken.
+    """
+    for module in ("starlette", "uvicorn"):
+        if find_spec(module) is None:
+            raise SpecError(f"{module} is not installed", how_to_install("web"))
+    from models.explorer.server import app_of, serve
+
+    app = app_of(name, starts_of(name, inference))
+    serve(app, port, lambda at: typer.echo(f"{at} (Ctrl-C ends it)"))
 
 
 @app.command("pressure", epilog="Example: python -m models pressure -o build/pressure")

@@ -36,7 +36,7 @@ def doctor(
     flags: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[-- MODEL FLAGS...]", help="What vllm serve is given.", show_default=False
+            metavar="-- MODEL FLAGS", help="What vllm serve is given.", show_default=False
         ),
     ] = None,
     load: Annotated[

@@ -61,7 +61,7 @@ class TestHelp:
                 "docs",
                 "schema",
             ],
-            "models": ["list", "show", "simulate", "pressure", "sweep", "docs"],
+            "models": ["list", "show", "simulate", "explore", "pressure", "sweep", "docs"],
             "runtime_hooks": ["doctor", "demo", "claims"],
         } == {name: [c for n, c in NAMES if n == name] for name in APPS}
 
@@ -80,9 +80,27 @@ class TestHelp:
         out = capsys.readouterr().out
         assert f"Example: python -m {name} {command}" in out
         writes = command in ("schema", "simulate") or (name, command) == ("models", "pressure")
-        assert writes or "--format" in out  # they print, or write, JSON
+        assert writes or command == "explore" or "--format" in out  # they print, or write, JSON
         example = out.split("Example: ")[1].split()
         assert all((ROOT / each).exists() for each in example if each.startswith("monitor/"))
+
+    @pytest.mark.parametrize(
+        ("called", "arguments"),
+        {
+            "monitor check": "TRACE...",
+            "monitor routes": "REGISTRY RECORDS...",
+            "proofs accepts": "NAME TRACE",
+            "proofs lower": "[DESCRIPTOR...]",
+            "runtime_hooks claims show": "CLAIM",
+            "runtime_hooks doctor": "[-- MODEL FLAGS...]",
+        }.items(),
+    )
+    def test_usage(self, called: str, arguments: str, capsys: Capture) -> None:
+        """The usage shows which arguments may be left out, and of which several are taken."""
+        name, *command = called.split()
+        assert 0 == run(APPS[name], [*command, "--help"])
+        usage = capsys.readouterr().out.partition("\n")[0]
+        assert f"Usage: python -m {called} [OPTIONS] {arguments}" == usage
 
     @pytest.mark.parametrize(
         ("name", "command"),

@@ -23,7 +23,7 @@ _SIZES: Final = {
     "torch_dtype": "float32",
 }
 _WINDOW: Final = 4 * 32
-_NOT_COMPUTED: Final = ("granite 4",)
+_NOT_COMPUTED: Final = ("granite 4", "mamba 2")
 
 
 def _layers(first: str, last: str, of_first: int = 1, times: int = 1) -> dict[str, Any]:
@@ -44,6 +44,27 @@ def _gemma(kind: str, **more: Any) -> dict[str, Any]:
         **more,
     }
 
+
+_LLAMA_4: Final = {
+    **_SIZES,
+    "architectures": ["Llama4ForCausalLM"],
+    "model_type": "llama4_text",
+    "attention_chunk_size": _WINDOW,
+    "num_local_experts": 4,
+    "num_experts_per_tok": 1,
+    "interleave_moe_layer_step": 2,
+    "intermediate_size_mlp": 128,
+}
+_LFM2: Final = {
+    **_SIZES,
+    "architectures": ["Lfm2ForCausalLM"],
+    "model_type": "lfm2",
+    "block_dim": 64,
+    "conv_dim": 64,
+    "conv_L_cache": 3,
+    "block_ff_dim": 128,
+    "block_multiple_of": 32,
+}
 
 ARCHITECTURES: Final[dict[str, dict[str, Any]]] = {
     "gpt-oss": {
@@ -68,7 +89,7 @@ ARCHITECTURES: Final[dict[str, dict[str, Any]]] = {
     },
     "gemma 3": _gemma("gemma3", rope_local_base_freq=10000.0),
     "gemma 4": _gemma("gemma4", global_head_dim=32, vocab_size_per_layer_input=512),
-    "mistral": {  # no cache of full attention
+    "mistral": {  # one cache, with a window
         **_SIZES,
         "architectures": ["MistralForCausalLM"],
         "model_type": "mistral",
@@ -83,29 +104,10 @@ ARCHITECTURES: Final[dict[str, dict[str, Any]]] = {
         attention_k_eq_v=True,
         num_global_key_value_heads=1,
     ),
-    "llama 4": {
-        **_SIZES,
-        "architectures": ["Llama4ForCausalLM"],
-        "model_type": "llama4_text",
-        "num_hidden_layers": 4,
-        "attention_chunk_size": _WINDOW,
-        "no_rope_layers": [1, 1, 1, 0],
-        "num_local_experts": 4,
-        "num_experts_per_tok": 1,
-        "interleave_moe_layer_step": 2,
-        "intermediate_size_mlp": 128,
-    },
-    "lfm2": {
-        **_SIZES,
-        "architectures": ["Lfm2ForCausalLM"],
-        "model_type": "lfm2",
-        "block_dim": 64,
-        "conv_dim": 64,
-        "conv_L_cache": 3,
-        "block_ff_dim": 128,
-        "block_multiple_of": 32,
-        **_layers("conv", "full_attention", of_first=3),
-    },
+    "llama 4": {**_LLAMA_4, "num_hidden_layers": 4, "no_rope_layers": [1, 1, 1, 0]},
+    "llama 4, chunks alone": {**_LLAMA_4, "num_hidden_layers": 2, "no_rope_layers": [1, 1]},
+    "lfm2": {**_LFM2, **_layers("conv", "full_attention", of_first=3)},
+    "lfm2, states alone": {**_LFM2, **_layers("conv", "conv")},
     "granite 4": {  # Mamba 2
         **_SIZES,
         "architectures": ["GraniteMoeHybridForCausalLM"],
@@ -120,6 +122,20 @@ ARCHITECTURES: Final[dict[str, dict[str, Any]]] = {
         "mamba_expand": 2,
         "position_embedding_type": "nope",
         **_layers("mamba", "attention", of_first=3),
+    },
+    "mamba 2": {  # one cache, of states
+        **_SIZES,
+        "architectures": ["Mamba2ForCausalLM"],
+        "model_type": "mamba2",
+        "num_hidden_layers": 2,
+        "num_heads": 2,
+        "head_dim": 64,
+        "state_size": 8,
+        "n_groups": 1,
+        "expand": 2,
+        "conv_kernel": 4,
+        "chunk_size": 256,
+        "time_step_limit": [0.0, 100.0],
     },
     "deepseek-v3": {  # one cache, of latent attention
         **_SIZES,

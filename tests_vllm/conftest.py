@@ -22,7 +22,7 @@ from tests_vllm.connectors import FailingConnector
 from tests_vllm.engine import Engine, freeze
 
 Make = Callable[..., Engine]
-Keep = Callable[[str, Path, Mode], None]
+Keep = Callable[..., None]
 LONG_S = 600
 """More than anything here takes on a slow machine; what never comes is waited for no longer."""
 
@@ -111,17 +111,17 @@ def caplog(caplog: pytest.LogCaptureFixture) -> Iterator[pytest.LogCaptureFixtur
 @pytest.fixture
 def keep(pytestconfig: pytest.Config) -> Keep:
     """Leaves the trace of an honest engine that enforces where `tests_vllm.witness` takes it, with
-    the mode in which it is kept; only with `--keep`."""
+    the mode in which it is kept; only with `--keep`. `model` is empty where no model has it."""
     kept = pytestconfig.getoption("keep")
 
-    def leave(name: str, trace: Path, mode: Mode) -> None:
+    def leave(name: str, trace: Path, mode: Mode, model: str = "vllm_pool") -> None:
         if kept is None:
             return
         folder = Path(kept, name)
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "trace.jsonl").write_bytes(trace.read_bytes())
-        due = {"trace": "trace.jsonl", "mode": mode, "code": 0, "model": "vllm_pool"}
-        expected = json.dumps({**due, "enforced": True, "honest": True})
+        due = {"trace": "trace.jsonl", "mode": mode, "code": 0, "enforced": True, "honest": True}
+        expected = json.dumps({**due, **({"model": model} if model else {})})
         (folder / "expected.json").write_text(expected)
 
     return leave

@@ -3,6 +3,9 @@
 `python -m tests_vllm.memory 20000` prints, for each engine in a process of its own, the resident
 memory after each tenth of the requests, and the bytes that each request after the first tenth
 added. Every request has an id of its own, and all but a few have a claim of their own.
+
+Resident memory keeps the peaks of the allocators, which return a page once all of it is free. So
+the memory in use, which they have given out, is printed as well: it tells growth from peaks.
 """
 
 from __future__ import annotations
@@ -11,6 +14,8 @@ import argparse
 import ctypes
 import gc
 import json
+import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -22,7 +27,7 @@ from runtime_hooks.demo.tiny import tokens
 from tests.runtime_hooks.elements import elements
 from tests_vllm.engine import Engine
 
-__all__ = ["RUNS", "ask", "main"]
+__all__ = ["RUNS", "ask", "in_use", "main"]
 
 RUNS: Final = ("bare", "claims", "claims, monitor")
 _PARTS: Final = 10
@@ -72,16 +77,48 @@ def _settle(engine: Engine) -> None:
         time.sleep(0.001)
 
 
+class _Malloc(ctypes.Structure):
+    """What `mallinfo2` of glibc returns, of all arenas, in bytes."""
+
+    _fields_ = tuple(
+        (name, ctypes.c_size_t)
+        for name in (
+            *("arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks"),
+            *("uordblks", "fordblks", "keepcost"),
+        )
+    )
+
+
+_LIBC: Final = ctypes.CDLL(None)
+_LIBC.mallinfo2.restype = _Malloc
+
+
+def in_use() -> int:
+    """The bytes that glibc and the allocator of Python have given out."""
+    found = _LIBC.mallinfo2()
+    with tempfile.TemporaryFile() as page:  # Python prints its own to stderr only
+        stderr = os.dup(2)
+        os.dup2(page.fileno(), 2)
+        try:
+            sys._debugmallocstats()
+        finally:
+            os.dup2(stderr, 2)
+            os.close(stderr)
+        page.seek(0)
+        blocks = re.search(rb"# bytes in allocated blocks +=([ 0-9,]+)", page.read())
+    assert blocks is not None
+    return int(found.uordblks + found.hblkhd + int(blocks[1].replace(b",", b"")))
+
+
 def _run(kind: str, requests: int, folder: Path) -> dict[str, Any]:
-    """Ask that often; the memory in MB after each part, and what the containers hold."""
+    """Ask that often; the memory in bytes after each part, and what the containers hold."""
     monitor = "observe" if kind == RUNS[2] else "off"
     engine = Engine(folder, settings={"monitor": monitor})
     if kind == RUNS[0]:
         engine.armed.attachments[0].detach()
     for n in range(_PROMPTS):
         tokens(f"p{n}", 3)
-    memory, held, began = [], [], time.monotonic()
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # glibc keeps what was freed
+    memory, used, held, began = [], [], [], time.monotonic()
     for part in range(_PARTS):
         for n in range(part * requests // _PARTS, (part + 1) * requests // _PARTS):
             ask(engine, n + 1, claims=kind != RUNS[0])
@@ -89,15 +126,16 @@ def _run(kind: str, requests: int, folder: Path) -> dict[str, Any]:
                 _settle(engine)
         _settle(engine)
         gc.collect()
-        if trim is not None:
-            trim(0)
+        _LIBC.malloc_trim(0)  # glibc keeps what was freed
         memory.append(int(_STATM.read_text().split()[1]) * _PAGE)
+        used.append(in_use())
         held.append(elements(engine.armed.attachments[0].controller))
     took = time.monotonic() - began
     grown = {k: (held[0][k], v) for k, v in held[-1].items() if v > held[0][k] + 32}
     faults = dict(engine.armed.attachments[0].faults)
     engine.close()
-    return {"memory": memory, "grown": grown, "seconds": round(took), "faults": len(faults)}
+    sizes = {"resident": memory, "in use": used}
+    return {"sizes": sizes, "grown": grown, "seconds": round(took), "faults": len(faults)}
 
 
 def _table(requests: int) -> str:
@@ -108,11 +146,12 @@ def _table(requests: int) -> str:
         command = [sys.executable, "-m", "tests_vllm.memory", str(requests), "--only", kind]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         found = json.loads(done.stdout.splitlines()[-1])
-        memory = found["memory"]
-        each = (memory[-1] - memory[0]) / (requests * (_PARTS - 1) / _PARTS)
-        row = "".join(f"{size / 1e6:8.1f}" for size in memory)
-        lines.append(f"{kind:18}{row}   {each:6.0f} bytes a request, {found['seconds']} s")
-        lines.append(f"{'':18}faults: {found['faults']}; grown: {found['grown'] or 'none'}")
+        lines.append(f"{kind}, {found['seconds']} s")
+        for what, sizes in found["sizes"].items():
+            each = (sizes[-1] - sizes[0]) / (requests * (_PARTS - 1) / _PARTS)
+            row = "".join(f"{size / 1e6:8.1f}" for size in sizes)
+            lines.append(f"  {what:16}{row}   {each:6.1f} bytes a request")
+        lines.append(f"  faults: {found['faults']}; grown: {found['grown'] or 'none'}")
     return "\n".join(lines)
 
 

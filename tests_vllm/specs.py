@@ -8,6 +8,7 @@ from vllm.distributed import get_tensor_model_parallel_rank
 from vllm.v1.kv_offload.base import TransferResult
 
 from runtime_hooks.engines.shared.memcpy import MemcpyOffloadingSpec, MemcpyWorker
+from runtime_hooks.engines.shared.worker import CheckedWorker
 
 
 class FailingWorker(MemcpyWorker):
@@ -65,6 +66,18 @@ class SlowWorker(MemcpyWorker):
         return [*super().get_finished(), *self._late.pop(0)]
 
 
+class UncheckedWorker(MemcpyWorker):
+    """Copies as it should, in a process in which the plugin cannot compare a load."""
+
+    def __init__(self, tensors: list[Any], chunks: int) -> None:
+        super().__init__(tensors, chunks)
+
+        def fail(*_: Any) -> bool:
+            raise RuntimeError("the plugin fails")
+
+        CheckedWorker._same = fail
+
+
 class _Spec(MemcpyOffloadingSpec):
     """A worker of a class, on every rank of an engine or on the second one only."""
 
@@ -102,4 +115,9 @@ class SecondFailingSpec(FailingSpec):
 
 
 class SecondUnstoringSpec(UnstoringSpec):
+    second_only = True
+
+
+class SecondUncheckedSpec(_Spec):
+    worker = UncheckedWorker
     second_only = True

@@ -28,6 +28,7 @@ from tests_vllm.actions import (
 )
 from tests_vllm.connectors import saving
 from tests_vllm.drafts import drafting
+from tests_vllm.ranks import SECOND_OF_TWO, routed
 from tests_vllm.rows import Row, Setting, Twin, drill, twins
 from tests_vllm.tier import FAILED, LEFT, TIER
 
@@ -46,6 +47,12 @@ GIVEN_UP = ("third", 2, {"release_claim": {"claim_id": CLAIM[0], "owner_scope": 
 def claimed(mode: Mode, **more: Any) -> Asked:
     """The resident prefix, claimed."""
     return (*RESIDENT, claim(mode=mode, **more))
+
+
+def changed(mode: Mode) -> Asked:
+    """A small request by which the owner has the claim in another mode, under another id."""
+    own = {"claim_id": CLAIM[0], "owner_scope": "tenant"}
+    return ("small", 1, {"change_mode": {**own, "successor": "claim:2", "protection_mode": mode}})
 
 
 def step(blocks: int, *, last: bool = False) -> Asked:
@@ -356,8 +363,75 @@ SEVERAL: Final = Row(  # of gpt-oss: 12 blocks, and the last 4 with a window
     twins=HARD_TWINS,
 )
 
-OTHERS: Final = {"several caches, hard claim": SEVERAL}
-"""Scenarios with several caches, which the models of the pool do not have."""
+STRONGER: Final = Row(
+    HARD,
+    (claimed(SOFT, priority=1), changed(HARD), ACTIVE, look),
+    code=0,
+    ends="0 0 refused",
+    victims=0,
+    told="materialized end accepted materialized released end refused end",
+    named=("claim:2",),
+    proofs=((60, 70, 130, 80, 50),),
+    looks=((60, 60),),
+    twins=HARD_TWINS,
+)
+WEAKER: Final = Row(
+    HARD,
+    (claimed(HARD), ACTIVE, changed(DEMOTABLE), look, ACTIVE, look),
+    code=0,
+    ends="0 refused 0 0",
+    victims=51,
+    told="accepted materialized end refused end accepted materialized released end "
+    "demoted evicted end",
+    named=CLAIM,
+    proofs=((60, 70, 130, 80, 50),),
+    looks=((60, 60), (10, 10)),
+    twins={
+        **HARD_TWINS,
+        "end not told": Twin(drill(Kind.CLAIM_RELEASED), "ordered_lifecycle_events"),
+    },
+)
+RANK: Final = Row(
+    HARD,
+    (claimed(HARD), routed("resident", 61), routed(*ACTIVE, elsewhere=True), ACTIVE, look),
+    code=0,
+    ends="0 refused",
+    victims=0,
+    told="accepted materialized end reused end routed_elsewhere end refused end",
+    named=CLAIM,
+    proofs=((60, 70, 130, 80, 50),),
+    looks=(("prefix", 60), ("balancer", "request_routed_elsewhere"), (60, 60)),
+    more=lambda folder: SECOND_OF_TWO,
+    twins=twins(
+        Kind.REQUEST_ROUTED_ELSEWHERE,
+        REFUSED,
+        off="victim_exclusion_before_violation",
+        untold="explicit_conflict_action",
+        misnamed="blocking_claim_ids",
+    ),
+)
+
+OTHERS: Final = {
+    "several caches, hard claim": SEVERAL,
+    "a changed mode, stronger": STRONGER,
+    "a changed mode, weaker": WEAKER,
+    "a changed mode, then a demotion": Row(
+        DEMOTABLE,
+        (claimed(HARD), changed(DEMOTABLE), ACTIVE, look),
+        code=0,
+        ends="0 0 0",
+        victims=51,
+        told="accepted materialized end accepted materialized released end demoted evicted end",
+        looks=((10, 10),),
+        twins=twins(
+            Kind.CLAIM_DEMOTED,
+            off="claim_demoted_before_loss",
+            untold="ordered_lifecycle_events",
+        ),
+    ),
+    "the second of two ranks": RANK,
+}
+"""Scenarios that the models of the pool do not have: several caches, changed modes, ranks."""
 
 TRIED_LATER: Final = {
     "several caches, a load that fails": Row(
@@ -383,11 +457,27 @@ TRIED_LATER: Final = {
     "Mamba 2 in vLLM's own scheduler": replace(  # its steps are not computed
         SEVERAL, proofs=((15, 27, 42, 40, 2),), usable=40, model="granite 4"
     ),
+    "one cache, with a window": replace(
+        SEVERAL, proofs=((4, 18, 22, 21, 1),), usable=21, model="mistral"
+    ),
     "a drafting model": replace(
         L3,
         proofs=((60, 71, 131, 80, 51),),  # one block more for drafted tokens
         more=lambda folder: drafting("eagle", folder),
         twins=HARD_TWINS,
+    ),
+    "MTP": replace(
+        L3,
+        proofs=((60, 71, 131, 80, 51),),
+        more=lambda folder: drafting("mtp", folder),
+        twins=HARD_TWINS,
+    ),
+    "several caches, a drafting model": replace(  # a block more of the window, which is dropped
+        SEVERAL,
+        ends="0 refused 11",
+        told="accepted materialized end refused end end",
+        proofs=((17, 38, 55, 44, 11),),
+        more=lambda folder: drafting("eagle3", folder, "gpt-oss"),
     ),
     "a connector": replace(
         ROWS["reset of a hard claim"],

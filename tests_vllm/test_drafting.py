@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from vllm.platforms.cpu import CpuPlatform
 
 from runtime_hooks.demo import tiny
 from runtime_hooks.demo.engine import claim, sampling
-from runtime_hooks.engines.shared import engine
+from runtime_hooks.engines import adapter_of, installed, package_of, v0_33
 from runtime_hooks.settings.config import TAKEN
 from spec.claims.claim import Mode
 from spec.stream.outcome import ModeVerdict
@@ -22,31 +22,51 @@ from tests_vllm.stage import end_of
 from tests_vllm.steps import StepsExecutor
 from tests_vllm.test_random import busy, check, play
 
+pytestmark = pytest.mark.skipif(
+    package_of(installed()) == v0_33.__name__, reason="only n-grams are armed with vLLM 0.33"
+)
+SIZES = {"max_num_batched_tokens": 512, "enable_chunked_prefill": True}
 MODES = tuple(mode for mode in TAKEN if mode is not Mode.OFFLOADABLE)
 
 
+class Case(NamedTuple):
+    """A method of drafting, a model of `tests_vllm.architectures`, and blocks of the pool."""
+
+    method: str
+    model: str = ""
+    usable: int = 90
+
+
+ADAPTER: Any = adapter_of(installed())[0]
+LATER = [Case("mtp")] * ("mtp" in ADAPTER.tried.drafting)
+LATER += [Case("eagle3", "gpt-oss", 120), Case("eagle", "gpt-oss", 200)] * ADAPTER.tried.dropping
+CASES = [Case("eagle"), Case("eagle3"), Case("draft_model"), Case("draft_model", "gpt-oss", 200)]
+IN_CI = (Case("eagle"), Case("mtp"), Case("eagle3", "gpt-oss", 120))
+
+
 @pytest.mark.parametrize(
-    "method",
+    "case",
     [
-        "eagle",
-        pytest.param("eagle3", marks=pytest.mark.deep),
-        pytest.param("draft_model", marks=pytest.mark.deep),
+        pytest.param(case, marks=() if case in IN_CI else pytest.mark.deep, id=" ".join(case[:2]))
+        for case in (*CASES, *LATER)
     ],
 )
-def test_random(make: Make, tmp_path: Path, method: str) -> None:
+def test_random(make: Make, tmp_path: Path, case: Case) -> None:
     """Whatever comes, each claim is kept by its mode, and the plugin knows the engine's pool."""
-    sizes = {"max_num_batched_tokens": 512, "enable_chunked_prefill": True}
-    made = make(90, engine={**drafting(method, tmp_path), **sizes}, defer_s=0.01)
+    engine = {**drafting(case.method, tmp_path, case.model), **SIZES}
+    made = make(case.usable, engine=engine, defer_s=0.01)
     play(made, random.Random(1), MODES)
     check(made, MODES)
 
 
-def test_shorter_hit(make: Make, tmp_path: Path) -> None:
-    """With EAGLE vLLM drops the last block that it finds: a claim is there, and a hit uses one
-    block less of it."""
-    made = make(90, engine=drafting("eagle", tmp_path))
-    (first,) = made.serve(("prompt", 10, claim("a", 10)))
+@pytest.mark.parametrize("case", [Case("eagle"), *LATER], ids=lambda case: " ".join(case[:2]))
+def test_shorter_hit(make: Make, tmp_path: Path, case: Case) -> None:
+    """With EAGLE and MTP vLLM drops the last block that it finds: a claim is there, after others
+    took the rest of the pool, and a hit uses one block less of it."""
+    made = make(case.usable, engine={**drafting(case.method, tmp_path, case.model), **SIZES})
+    (first,) = made.serve(("prompt", 12, claim("a", 10)))
     assert {"claim": {"decision": "accepted"}} == first.metadata
+    made.serve(*((name, 40) for name in ("b", "c", "d", "e")))
     branch = [*tiny.tokens("prompt", 10), *tiny.tokens("another", 2)]
     asked = [{"prompt_token_ids": branch}]
     (found,) = made.llm.generate(asked, use_tqdm=False)
@@ -56,9 +76,15 @@ def test_shorter_hit(make: Make, tmp_path: Path) -> None:
     assert ModeVerdict.KEPT is made.judge(Mode.HARD_PROTECTED).verdict
 
 
+def latent(test: Any) -> Any:
+    """A test of MTP with latent attention, where MTP was tried."""
+    untried = "mtp" not in ADAPTER.tried.drafting
+    return pytest.mark.deep(pytest.mark.skipif(untried, reason="MTP was not tried")(test))
+
+
 @pytest.fixture
 def mtp(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """The configuration of an engine that drafts by MTP, which is armed as if it had been tried.
+    """The configuration of an engine of DeepSeek-V3 that drafts by MTP.
 
     A CPU fails at its first step, and caches no prefixes of latent attention: its steps are not
     computed, and its prefixes are cached all the same.
@@ -71,7 +97,6 @@ def mtp(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         config.scheduler_config.enable_chunked_prefill = True
 
     monkeypatch.setattr(CpuPlatform, "check_and_update_config", classmethod(forced))
-    monkeypatch.setattr(engine, "_DRAFTING", (*engine._DRAFTING, "mtp"))
     config = {**ARCHITECTURES["deepseek-v3"], "num_nextn_predict_layers": 1}
     return {
         "config": config,
@@ -82,7 +107,7 @@ def mtp(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     }
 
 
-@pytest.mark.deep
+@latent
 def test_mtp(make: Make, mtp: dict[str, Any]) -> None:
     """In vLLM's own scheduler and pool a claim is kept with MTP as with EAGLE: its group drops the
     last block that it finds, and a request that does not fit is refused."""
@@ -99,10 +124,15 @@ def test_mtp(make: Make, mtp: dict[str, Any]) -> None:
     assert ModeVerdict.KEPT is made.judge(Mode.HARD_PROTECTED).verdict
 
 
-@pytest.mark.deep
-def test_mtp_random(make: Make, mtp: dict[str, Any]) -> None:
-    """Whatever comes, each claim is kept with it; some drafted tokens are rejected."""
+@latent
+@pytest.mark.parametrize("modules", [1, 2])
+def test_mtp_random(make: Make, mtp: dict[str, Any], modules: int) -> None:
+    """Whatever comes, each claim is kept with it, by one module or several, each of which reads one
+    token further ahead; some drafted tokens are rejected."""
     sizes = {"max_num_batched_tokens": 512, "max_model_len": 1280}
+    mtp["config"]["num_nextn_predict_layers"] = modules
+    mtp["speculative_config"]["num_speculative_tokens"] = modules
     made = make(90, engine={**mtp, **sizes}, defer_s=0.01)
+    assert modules == made.core.scheduler.num_prefill_lookahead
     busy(made, random.Random(3), MODES, tier=False)
     check(made, MODES)

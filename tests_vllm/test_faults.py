@@ -6,6 +6,7 @@ made to fail, but for the shells that call all the rest and catch what it raises
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import sys
 import time
@@ -19,6 +20,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from vllm.distributed.kv_transfer import get_kv_transfer_group
 from vllm.v1.request import RequestStatus
 
 import runtime_hooks
@@ -26,6 +28,7 @@ from monitor.check.files import check
 from runtime_hooks.demo.engine import claim
 from runtime_hooks.demo.scenes import offloading
 from runtime_hooks.engines.shared.hook_points import POINTS
+from runtime_hooks.engines.shared.worker import CheckedWorker
 from runtime_hooks.settings.config import Drill
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
@@ -36,10 +39,13 @@ from tests_vllm.conftest import Clock, Make
 from tests_vllm.connectors import FailingConnector, saving
 from tests_vllm.drafts import drafting
 from tests_vllm.engine import Engine
+from tests_vllm.stage import end_of, play
+from tests_vllm.table import ROWS
 
 OURS = str(Path(runtime_hooks.__file__).parent) + "/"
-APART = (OURS + "demo/", OURS + "engines/shared/worker.py", OURS + "engines/shared/memcpy.py")
-"""The scenes, and what a worker runs: an exception there fails the engine's step."""
+WORKER = OURS + "engines/shared/worker.py"
+APART = (OURS + "demo/", WORKER, OURS + "engines/shared/memcpy.py")
+"""The scenes, what a worker runs, and the copies by the CPU, which take the place of vLLM's own."""
 HOOKED = {
     "Scheduler.add_request": "StepHooks._add_request.<locals>.add_request",
     "Scheduler.schedule": "StepHooks._schedule.<locals>.schedule",
@@ -108,6 +114,15 @@ CATCHERS = {"StepHooks._end_refused", "StepHooks.end", "Wraps.attempt", "Wraps.i
 SHELLS = CATCHERS | set(HOOKED.values()) | {f for each in OTHER.values() for f in each.values()}
 """The functions that are not made to fail; they call the others."""
 
+WORKER_SHELLS = {
+    "check_workers",
+    *(f"check_workers.<locals>.{name}" for name in ("init_worker", "build_meta", "load_errors")),
+    *(f"check_workers.<locals>.{name}" for name in ("aggregate", "end")),
+    *(f"CheckedWorker.{name}" for name in ("__init__", "submit_store", "submit_load")),
+    *(f"CheckedWorker.{name}" for name in ("get_finished", "wait", "shutdown", "_compare")),
+}
+"""What vLLM calls directly in a worker, and what catches exceptions there."""
+
 ELSEWHERE = {
     "Scheduler.finish_requests": "called by the plugin, and not wrapped",
     "BlockPool.touch": "called by the plugin, and not wrapped",
@@ -151,14 +166,24 @@ class Injected(Exception):
     """The fault."""
 
 
+def in_core(path: str) -> bool:
+    """Whether a file has functions of the plugin that run in the engine core."""
+    return path.startswith(OURS) and not path.startswith(APART)
+
+
+def in_worker(path: str) -> bool:
+    """Whether a file has functions of the plugin that run in a worker."""
+    return path == WORKER
+
+
 @contextmanager
-def watching(called: Callable[[CodeType], None]) -> Iterator[None]:
-    """Call this at every call of a function of the plugin on this thread; it may raise."""
+def watching(called: Callable[[CodeType], None], where: Callable[[str], bool]) -> Iterator[None]:
+    """Call this at every call of a function of such files on this thread; it may raise."""
 
     def trace(frame: FrameType, event: str, _: object) -> None:
         code = frame.f_code
-        ours = code.co_filename.startswith(OURS) and not code.co_filename.startswith(APART)
-        if event == "call" and ours and code.co_name != "<genexpr>":  # closing one resumes it
+        ours = event == "call" and where(code.co_filename)
+        if ours and code.co_name != "<genexpr>":  # closing one resumes it
             called(code)
 
     before = sys.gettrace()
@@ -262,7 +287,9 @@ class Stage:
     def __init__(self, engine: Engine, kind: str) -> None:
         self.engine, self.kind, self.number = engine, kind, 0
 
-    def run(self, called: Callable[[CodeType], None]) -> tuple[Any, list[str], Path]:
+    def run(
+        self, called: Callable[[CodeType], None], where: Callable[[str], bool]
+    ) -> tuple[Any, list[str], Path]:
         """Run the load; returns the attachment, how requests ended, and the trace."""
         armed, engine = self.engine.armed, self.engine
         for attachment in armed.attachments:
@@ -281,9 +308,11 @@ class Stage:
         Clock(engine).STEP_NS = 20_000_000
         rmtree(trace.with_name("saved"), ignore_errors=True)
         FailingConnector.fails[:] = [0.5] * 9
+        if self.kind.endswith("a tier"):
+            get_kv_transfer_group().connector_worker.worker._compares = True
         load = Load(engine)
         load.begin()
-        with watching(called):
+        with watching(called, where):
             load.run()
         load.ask(("after", 1))  # what an earlier request copies is done then
         attachment.detach()
@@ -326,10 +355,10 @@ def stage(make: Make, tried: None, tmp_path: Path, request: pytest.FixtureReques
     return Stage(make(usable, engine=engine, resume=resume, drill=drill), request.param)
 
 
-def reached(stage: Stage) -> Counter[CodeType]:
+def reached(stage: Stage, where: Callable[[str], bool] = in_core) -> Counter[CodeType]:
     """The functions of the plugin that run under the load, with how often."""
     calls: Counter[CodeType] = Counter()
-    attachment, ends, trace = stage.run(lambda code: calls.update((code,)))
+    attachment, ends, trace = stage.run(lambda code: calls.update((code,)), where)
     assert attachment.faults == {}
     assert "abort" in ends
     assert set(ends) <= {"length", "abort"}
@@ -339,6 +368,53 @@ def reached(stage: Stage) -> Counter[CodeType]:
 
 def judge(trace: Path) -> ModeVerdict:
     return check([str(trace)], Mode.HARD_PROTECTED, Bundle.CONTRACT).verdict
+
+
+def faulty(
+    stage: Stage, calls: Counter[CodeType], failing: list[CodeType], where: Callable[[str], bool]
+) -> list[str]:
+    """What is wrong after each function fails at its first call, and at a later one."""
+    wrong: list[str] = []
+    for code in failing:
+        times = calls[code]
+        for at in sorted({1, (times + 3) // 4}):
+            if fault := fail(stage, code, at, where):
+                wrong.append(f"{code.co_qualname}:{code.co_firstlineno} at {at}: {fault}")
+    return wrong
+
+
+def fail(stage: Stage, code: CodeType, at: int, where: Callable[[str], bool]) -> dict[str, Any]:
+    """What is wrong after one function failed at one of its calls."""
+    left = at
+
+    def called(now: CodeType) -> None:
+        nonlocal left
+        left -= now is code
+        if now is code and not left:
+            raise Injected
+
+    try:
+        attachment, ends, trace = stage.run(called, where)
+    except Exception as raised:
+        return {"raised": repr(raised)}
+    found = {
+        "fired": left <= 0,
+        "noted": bool(attachment.faults),
+        "ends": set(ends) <= {"length", "abort"} and all(ends),
+        "free": unused(stage.engine) == list(range(1, stage.engine.pool.num_gpu_blocks)),
+        "used": not any(block.ref_cnt for block in stage.engine.pool.blocks[1:]),
+        "verdict": judge(trace) is ModeVerdict.INCONCLUSIVE,
+    }
+    return {what: right for what, right in found.items() if not right}
+
+
+def functions(code: CodeType) -> Iterator[CodeType]:
+    """The functions whose code this has in it, but for generator expressions."""
+    for each in code.co_consts:
+        if isinstance(each, CodeType):
+            if each.co_flags & inspect.CO_OPTIMIZED and each.co_name != "<genexpr>":
+                yield each  # the body of a class is none
+            yield from functions(each)
 
 
 class TestHooks:
@@ -362,34 +438,45 @@ class TestFault:
             (code for code in calls if code.co_qualname not in SHELLS),
             key=lambda code: (code.co_qualname, code.co_filename, code.co_firstlineno),
         )
-        wrong: list[str] = []
-        for code in failing[part::PARTS]:
-            times = calls[code]
-            for at in sorted({1, (times + 3) // 4}):
-                if fault := self.fail(stage, code, at):
-                    wrong.append(f"{code.co_qualname}:{code.co_firstlineno} at {at}: {fault}")
-        assert wrong == []
+        assert faulty(stage, calls, failing[part::PARTS], in_core) == []
 
-    def fail(self, stage: Stage, code: CodeType, at: int) -> dict[str, Any]:
-        """What is wrong after one function failed at one of its calls."""
-        left = at
 
-        def called(now: CodeType) -> None:
-            nonlocal left
-            left -= now is code
-            if now is code and not left:
-                raise Injected
+class TestWorker:
+    """The plugin fails in an offloading worker."""
 
-        try:
-            attachment, ends, trace = stage.run(called)
-        except Exception as raised:
-            return {"raised": repr(raised)}
-        found = {
-            "fired": left <= 0,
-            "noted": bool(attachment.faults),
-            "ends": set(ends) <= {"length", "abort"} and all(ends),
-            "free": unused(stage.engine) == list(range(1, stage.engine.pool.num_gpu_blocks)),
-            "used": not any(block.ref_cnt for block in stage.engine.pool.blocks[1:]),
-            "verdict": judge(trace) is ModeVerdict.INCONCLUSIVE,
-        }
-        return {what: right for what, right in found.items() if not right}
+    @pytest.mark.parametrize(
+        "stage",
+        ["a tier", pytest.param("two caches and a tier", marks=pytest.mark.deep)],
+        indirect=True,
+    )
+    def test_each(self, stage: Stage) -> None:
+        """Each of its functions there fails at its first call, and at a later one: the engine does
+        as if it had not, and the verdict is inconclusive."""
+        calls = reached(stage, in_worker)
+        source = compile(Path(WORKER).read_text(), WORKER, "exec")
+        failing = [code for code in calls if code.co_qualname not in WORKER_SHELLS]
+        every = {code.co_qualname for code in functions(source)}
+        assert every == WORKER_SHELLS | {code.co_qualname for code in failing}
+        assert faulty(stage, calls, failing, in_worker) == []
+
+    @pytest.mark.parametrize(
+        ("name", "failing", "ends"),
+        [
+            ("path B, other bytes", "_same", "0 0 0 61"),
+            ("path B, a load that fails", "_remember", "0 0 0 not_restored"),
+            ("a store that fails", "_remember", "0 0 refused 60 0 0 61"),
+        ],
+    )
+    def test_transfers(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, failing: str, ends: str
+    ) -> None:
+        """Where loads are not compared after a fault, a load of other bytes is served, as by vLLM,
+        and its claim is not kept. A transfer that says itself that it failed is still reported."""
+
+        def fault(*_: Any) -> None:
+            raise Injected
+
+        monkeypatch.setattr(CheckedWorker, failing, fault)
+        played = play(ROWS[name], tmp_path)
+        assert ends == " ".join(map(end_of, played.answers))
+        assert ModeVerdict.INCONCLUSIVE is played.report.verdict

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,6 +12,9 @@ from vllm.v1.request import RequestStatus
 from runtime_hooks.demo.engine import claim
 from runtime_hooks.demo.scenes import offloading
 from runtime_hooks.demo.tiny import tokens
+from runtime_hooks.engines.shared.offload import OffloadHooks
+from runtime_hooks.engines.shared.worker import FAILED_STORES
+from runtime_hooks.engines.shared.wraps import Wraps
 from runtime_hooks.settings.config import Drill
 from spec.claims.claim import Mode
 from spec.stream.outcome import ModeVerdict
@@ -99,6 +103,45 @@ class TestSuccess:
         (answer,) = engine.serve((*RESIDENT, claim(mode="offloadable")))
         reason = answer.metadata["claim"]["reason"]
         assert "this engine keeps no offloadable claims: it has no offload tier" == reason
+
+
+def test_ranks_apart() -> None:
+    """A store that fails on one rank has failed, though another rank reports the same job in a
+    later step. The same content may be stored again."""
+    jobs = {7: SimpleNamespace(keys={b"content"})}
+    stored: list[bool] = []
+
+    def update(output: Any) -> None:
+        for job in output.done:
+            manager.complete_store(jobs.pop(job).keys, None)
+
+    manager = SimpleNamespace(
+        complete_store=lambda keys, context, success=True: stored.append(success),
+        **dict.fromkeys(("prepare_load", "complete_load", "prepare_store", "reset_cache")),
+    )
+    connector = SimpleNamespace(
+        _jobs=jobs, update_connector_output=update, get_num_new_matched_tokens=None
+    )
+    scheduler = SimpleNamespace(
+        connector=SimpleNamespace(connector_scheduler=connector),
+        _update_waiting_for_remote_kv=None,
+        _handle_invalid_blocks=None,
+        _free_blocks=None,
+    )
+    offloaded = SimpleNamespace(claims_on=lambda keys: [], stored=lambda keys: None)
+    controller: Any = SimpleNamespace(offloaded=offloaded)
+    others: Any = SimpleNamespace()
+    OffloadHooks(scheduler, manager, Drill()).install(controller, Wraps(controller), others, others)
+
+    def report(done: tuple[int, ...], failed: set[int]) -> None:
+        meta = SimpleNamespace(**{FAILED_STORES: failed})
+        connector.update_connector_output(SimpleNamespace(kv_connector_worker_meta=meta, done=done))
+
+    report((), {7})
+    report((7,), set())
+    jobs[8] = SimpleNamespace(keys={b"content"})
+    report((8,), set())
+    assert [False, True] == stored
 
 
 class TestAsks:

@@ -1,4 +1,8 @@
-"""A server of two data-parallel ranks: each keeps its own claims, and requests find them."""
+"""A server of two data-parallel ranks: each keeps its own claims, and requests find them.
+
+With `--keep FOLDER` the traces of both ranks stay there, for `python -m tests_vllm.witness FOLDER`;
+the table has a row of one rank (`tests_vllm.ranks`).
+"""
 
 from __future__ import annotations
 
@@ -22,6 +26,7 @@ from runtime_hooks.routing.rank import Rank, rank_in
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
 from spec.stream.outcome import ModeVerdict
+from tests_vllm.conftest import Keep
 from tests_vllm.serve import Server
 from tests_vllm.test_owners import http, made
 from tests_vllm.test_scopes import OPTIONS, SCOPES
@@ -78,7 +83,7 @@ def without(process: str) -> Iterator[None]:
 
 
 @pytest.mark.deep
-def test_ranks(tmp_path: Path) -> None:
+def test_ranks(tmp_path: Path, keep: Keep) -> None:
     """Each rank has a stream of its own. A request that names a claim, or begins with its prefix,
     goes to the claim's rank, through whichever of two processes it comes; a rank that the client
     names wins. An owner sees and releases the claims of all ranks. The routes to a claim of
@@ -110,9 +115,10 @@ def test_ranks(tmp_path: Path) -> None:
         server.kill()
     traces = {rank_in(trace.name): trace for trace in tmp_path.glob("*.trace")}
     assert {Rank(0, 2), Rank(1, 2)} == traces.keys()
-    for trace in traces.values():
+    for rank, trace in traces.items():
         report = check([str(trace)], Mode.HARD_PROTECTED, Bundle.CONTRACT)
         assert ModeVerdict.KEPT is report.verdict, report
+        keep(f"two-ranks{rank}", trace, Mode.HARD_PROTECTED, model="")
     lines = {rank: [json.loads(li) for li in at.open()] for rank, at in traces.items() if rank}
     assert 2 == len({each[0]["stream"] for each in lines.values()})
     zero, one = (lines[Rank(number, 2)] for number in range(2))

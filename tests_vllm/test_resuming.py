@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from monitor.check.files import check
+from runtime_hooks.claims.outliving import lock
 from runtime_hooks.demo.engine import claim
 from runtime_hooks.demo.tiny import tokens
 from runtime_hooks.engines import adapter_of, installed
@@ -87,6 +88,27 @@ def test_recompute(start: Start, tmp_path: Path) -> None:
     assert {} == second.armed.attachments[0].faults
     second.close()
     assert (KEPT, KEPT) == (judged(first), judged(second))
+
+
+def test_file_in_use(start: Start, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """An engine whose file another one uses leaves it alone: it logs that, and rejects claims that
+    would outlive it. The next engine has it again."""
+    first = start(1)
+    first.serve((*PROMPT, claim(resume="recompute")))
+    first.close()
+    file = tmp_path / "outliving.json"
+    written, other = file.read_bytes(), lock(str(file))
+    second = start(2)
+    (answer,) = second.serve((*PROMPT, claim("claim:b", resume="recompute")))
+    why = "no claim outlives this engine: it could not lock the file that its setting resume names"
+    assert {"decision": "rejected", "reason": why} == answer.metadata["claim"]
+    assert f"no claim outlives this engine: another engine uses {file}" in caplog.text
+    second.close()
+    other.close()
+    assert written == file.read_bytes()
+    third = start(3)
+    third.serve(PROMPT)
+    assert ["claim:resident (resumed 1)"] == live(third)
 
 
 @saves

@@ -18,53 +18,42 @@ from vllm.v1.engine.core_client import DPLBAsyncMPClient
 from vllm.v1.engine.exceptions import EngineGenerateError
 
 from runtime_hooks.control.folder import routes_of_server
-from runtime_hooks.demo.engine import claim, sampling
+from runtime_hooks.demo.engine import claim
 from runtime_hooks.demo.tiny import BLOCK, tokens
+from runtime_hooks.engines import installed, package_of, v0_31
 from runtime_hooks.engines.shared.balancing import route_by_claims
-from runtime_hooks.engines.shared.hooking import VllmAdapter
 from runtime_hooks.engines.shared.serving import Refused
 from runtime_hooks.plugin.arming import disarm
 from runtime_hooks.routing.prefix import prefixes_of
-from runtime_hooks.routing.rank import Rank
 from runtime_hooks.routing.router import (
     TRIED,
     Asked,
     Choice,
-    Router,
     goes_elsewhere,
     marked,
     route_in,
 )
-from runtime_hooks.routing.routes import RouteLog, RouteTable
-from runtime_hooks.settings.config import Drill, Routing
+from runtime_hooks.routing.routes import RouteLog
+from runtime_hooks.settings.config import Drill
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
 from spec.stream.outcome import ModeVerdict
 from tests_vllm.conftest import Make
-from tests_vllm.engine import Engine
+from tests_vllm.ranks import SECOND_OF_TWO, router_of, send
 from tests_vllm.test_serving import Client, output, serve
 
+IS_0_31 = package_of(installed()) == v0_31.__name__
 PROMPT = tokens("a", 4)
 IDLE = (0.0, 0.0)
-
-
-def router_of(folder: Path, **settings: Any) -> Router:
-    """What routes in a process of the server whose sockets are there."""
-    table = RouteTable(folder, routes_of_server())
-    return Router(table, Routing(**settings), qualified=False)
 
 
 class TestRank:
     """A real engine that is the second of two ranks."""
 
-    @pytest.fixture(autouse=True)
-    def second(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(VllmAdapter, "rank", lambda self, scheduler: Rank(1, 2))
-
     def test_claims(self, make: Make, tmp_path: Path) -> None:
         """Each claim has a route while it lives, however it began: with its request, by a renewal,
         by a pin; also one whose blocks other claims share."""
-        engine, router = make(), router_of(tmp_path / "control")
+        engine, router = make(engine=SECOND_OF_TWO), router_of(tmp_path / "control")
 
         def rank_of(name: str, blocks: int, **metadata: Any) -> int | None:
             asked = Asked("r", tokens(name, blocks), None, None, metadata)
@@ -91,7 +80,7 @@ class TestRank:
 
     def test_routed(self, make: Make) -> None:
         """A rank takes claims of routed_reuse, and reports the routes that the router states."""
-        engine = make()
+        engine = make(engine=SECOND_OF_TWO)
         (answer,) = engine.serve(("a", 5, claim("claim:a", 4, "routed_reuse")))
         assert {"claim": {"decision": "accepted"}} == answer.metadata
         send(engine, "a", 6, Choice(1, "prefix", cost=2))
@@ -107,12 +96,12 @@ class TestRank:
     def test_elsewhere(self, make: Make) -> None:
         """A request that does not fit, and that the router sends on, is reported as routed
         elsewhere; one that asks for something, and one that is not sent on, is refused."""
-        engine, on = make(), Choice(1, "balancer")
+        engine, on = make(engine=SECOND_OF_TWO), Choice(1, "balancer")
         engine.serve(("a", 60, claim("claim:a")))
-        (first,) = send(engine, "b", 70, on, elsewhere=True)
-        (second,) = send(engine, "b", 70, on)
+        first = send(engine, "b", 70, on, elsewhere=True)
+        second = send(engine, "b", 70, on)
         asks = {"release_claim": {"claim_id": "x"}}
-        (third,) = send(engine, "b", 70, on, asks, elsewhere=True)
+        third = send(engine, "b", 70, on, asks, elsewhere=True)
         reasons = [first.outputs[0].stop_reason, second.outputs[0].stop_reason]
         assert ["request_routed_elsewhere", "protected_resident_capacity_refused"] == reasons
         assert reasons[1] == third.outputs[0].stop_reason
@@ -126,27 +115,11 @@ class TestRank:
 
     def test_sabotaged(self, make: Make) -> None:
         """Where that report is missing the claim is violated."""
-        engine = make(drill=Drill(suppress=(Kind.REQUEST_ROUTED_ELSEWHERE,)))
+        engine = make(engine=SECOND_OF_TWO, drill=Drill(suppress=(Kind.REQUEST_ROUTED_ELSEWHERE,)))
         engine.serve(("a", 60, claim("claim:a")))
         send(engine, "b", 70, Choice(1, "balancer"), elsewhere=True)
         engine.close()
         assert ModeVerdict.VIOLATED is engine.judge(Mode.HARD_PROTECTED).verdict
-
-
-def send(
-    engine: Engine,
-    name: str,
-    blocks: int,
-    choice: Choice,
-    metadata: dict[str, Any] | None = None,
-    *,
-    elsewhere: bool = False,
-) -> Any:
-    """The outputs of a request as the router sends it to the rank."""
-    params = sampling(metadata)
-    params.extra_args = marked(params.extra_args, choice, elsewhere=elsewhere)
-    prompt: Any = {"prompt_token_ids": tokens(name, blocks)}
-    return engine.llm.generate(prompt, params, use_tqdm=False)
 
 
 OWNER = {"owner_scope": "tenant"}
@@ -193,7 +166,8 @@ class TestBalancer:
         log.begin("claim:a", next(prefixes_of(PROMPT, [96], None, None)))
         request = self.asked("a")
         assert (b"1", [0, 2], None) == (choose(request), self.counts, request.data_parallel_rank)
-        assert b"1" == choose(request)  # its next input
+        again = choose(request)  # the next input of a session: vLLM 0.31 chooses anew
+        assert b"1" == again or IS_0_31
         assert b"0" == choose(self.asked("b", rank=0))
         log.end("claim:a")
         assert {b"0", b"1"} == set(first)

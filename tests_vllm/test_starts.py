@@ -28,13 +28,16 @@ from vllm.v1.kv_cache_interface import (
 
 from runtime_hooks.demo.tiny import DEVICE
 from runtime_hooks.engines.distribution import name_as_vllm
-from runtime_hooks.engines.shared.engine import CONNECTORS, unfit
+from runtime_hooks.engines.shared.engine import CONNECTORS, DRAFTING, unfit
 from runtime_hooks.engines.shared.engine import Tried as EngineTried
 from runtime_hooks.plugin.arming import arm, disarm
 from runtime_hooks.settings.config import Settings
 from runtime_hooks.trace.faults import LOG
+from spec.stream.outcome import ModeVerdict
 from tests_vllm.conftest import LONG_S, Make
 from tests_vllm.table import ROWS
+
+KEPT = ModeVerdict.KEPT
 
 PLATFORM = """
 from importlib.metadata import version
@@ -128,9 +131,13 @@ ALL = EngineTried(
     several=CONNECTORS,
     images=True,
     within=True,
+    sparse=True,
+    drafting=(*DRAFTING, "mtp"),
+    dropping=True,
 )
 
 
+EAGLE = {"speculative": SimpleNamespace(method="eagle3")}
 WITHIN = (SimpleNamespace(has_prefill_checkpoint_blocks=True),)
 
 
@@ -146,7 +153,7 @@ REFUSED: dict[str, tuple[Callable[[], dict[str, Any]], str]] = {
     "pipeline": (sized("pipeline_parallel_size"), "pipeline_parallel_size is 2"),
     "prefill": (sized("prefill_context_parallel_size"), "prefill_context_parallel_size is 2"),
     "decode": (sized("decode_context_parallel_size"), "decode_context_parallel_size is 2"),
-    "drafting": (lambda: {"speculative": SimpleNamespace(method="mtp")}, "drafted by mtp"),
+    "drafting": (lambda: {"speculative": SimpleNamespace(method="medusa")}, "drafted by medusa"),
     "connector": (
         lambda: {"transfer": KVTransferConfig(kv_connector="MooncakeConnector", kv_role="kv_both")},
         "the KV connector is MooncakeConnector, which is none of those that were tried: Offloading",
@@ -189,8 +196,20 @@ REFUSED: dict[str, tuple[Callable[[], dict[str, Any]], str]] = {
         "takes more than text, which was tried without KV connector",
     ),
     "no cache": (lambda: {"caching": False}, "prefix caching is off"),
-    "no group": (lambda: {"specs": []}, "no cache of the model is of full attention"),
-    "sliding": (lambda: {"specs": [sliding()]}, "no cache of the model is of full attention"),
+    "no group": (lambda: {"specs": []}, "the model has no cache"),
+    "chunks alone": (lambda: {"specs": [chunked(32), sliding()]}, "and one is chunked"),
+    "windows alone, with a tier": (
+        lambda: {"specs": [sliding()], "transfer": OFFLOADING},
+        "no cache of the model is of full attention, which was tried without KV connector",
+    ),
+    "windows alone, images": (
+        lambda: {"specs": [sliding()], "multimodal": True},
+        "which was tried with text alone",
+    ),
+    "windows alone, of several sizes": (
+        lambda: {"specs": [sliding(), sliding(64)]},
+        "hashed in another size",
+    ),
     "unknown": (lambda: {"specs": [full(), cross()]}, "a cache of CrossAttentionSpec"),
     "sizes": (lambda: {"specs": [full(), chunked(64)]}, "hashed in another size"),
     "hashed": (lambda: {"hashed": 16}, "hashed in another size"),
@@ -200,8 +219,33 @@ REFUSED: dict[str, tuple[Callable[[], dict[str, Any]], str]] = {
         "states are saved within a prefill, which was tried without KV connector",
     ),
     "groups, drafting": (
-        lambda: {"specs": [full(), sliding()], "dropping": {0}},
-        "several caches, and drafting",
+        lambda: {"specs": [full(), sliding()], "dropping": {0}, **EAGLE},
+        "drafting that drops a block was tried where the last block is dropped of every cache",
+    ),
+    "groups, MTP": (
+        lambda: {
+            "specs": [full(), sliding()],
+            "dropping": {0, 1},
+            "speculative": SimpleNamespace(method="mtp"),
+        },
+        "drafting that drops a block was tried by eagle and eagle3",
+    ),
+    "chunks, drafting": (
+        lambda: {"specs": [full(), chunked(32)], "dropping": {0, 1}, **EAGLE},
+        "drafting that drops a block was tried with full attention and windows",
+    ),
+    "sizes, drafting": (
+        lambda: {"specs": [full(), sliding(64)], "dropping": {0, 1}, **EAGLE},
+        "drafting that drops a block was tried with blocks of one size",
+    ),
+    "groups, drafting, with a tier": (
+        lambda: {
+            "specs": [full(), sliding()],
+            "dropping": {0, 1},
+            "transfer": OFFLOADING,
+            **EAGLE,
+        },
+        "drafting that drops a block was tried without KV connector",
     ),
     "groups, with a connector": (
         lambda: {"specs": [full(), sliding()], "transfer": SAVING},
@@ -231,7 +275,10 @@ TRIED: dict[str, Callable[[], dict[str, Any]]] = {
     "images": lambda: {"multimodal": True},
     "tensor": sized("tensor_parallel_size"),
     "tensor, with a tier": sized("tensor_parallel_size", transfer=OFFLOADING),
+    "mtp": lambda: {"speculative": SimpleNamespace(method="mtp"), "dropping": {0}},
     "groups": lambda: {"specs": [full(), full(), sliding()]},
+    "groups, drafting": lambda: {"specs": [full(), sliding()], "dropping": {0, 1}, **EAGLE},
+    "windows alone": lambda: {"specs": [sliding(), sliding()]},
     "groups, with a tier": lambda: {"specs": [full(), sliding()], "transfer": OFFLOADING},
     "sizes of windows": lambda: {"specs": [full(), sliding(64)]},
     "offloading": lambda: {"transfer": OFFLOADING},
@@ -263,6 +310,16 @@ class TestUnfit:
         assert "states are saved within a prefill, and those at its ends were tried" == why
         assert "" == unfit(scheduler(managers=WITHIN), ALL)
 
+    def test_later(self) -> None:
+        """A version that was not tried without full attention, with MTP, or with several caches of
+        which drafting drops a block, is refused with them."""
+        tried = ALL._replace(sparse=False, drafting=DRAFTING, dropping=False)
+        why = "no cache of the model is of full attention, and models with one were tried"
+        assert why == unfit(scheduler(specs=[sliding()]), tried)
+        assert unfit(scheduler(**TRIED["mtp"]()), tried).startswith("tokens are drafted by mtp")
+        why = "the model has several caches, and drafting that drops a block was tried with one"
+        assert why == unfit(scheduler(**TRIED["groups, drafting"]()), tried)
+
     @pytest.mark.parametrize(("value", "refused"), [("1", True), ("0", False)])
     def test_rust(self, monkeypatch: pytest.MonkeyPatch, value: str, refused: bool) -> None:
         """The front end in Rust is refused, where it is turned on."""
@@ -272,22 +329,31 @@ class TestUnfit:
 
 @pytest.mark.skipif(DEVICE != "cpu", reason="two ranks need two devices")
 @pytest.mark.parametrize(
-    ("name", "spec"),
+    ("name", "spec", "verdict"),
     [
-        pytest.param("path B, a load that fails", "SecondFailingSpec", id="one rank fails to load"),
-        pytest.param("a store that fails", "SecondUnstoringSpec", marks=pytest.mark.deep),
-        pytest.param("path A, success", "", marks=pytest.mark.deep),
-        pytest.param("L3 hard claim", "", marks=pytest.mark.deep),
+        pytest.param(
+            "path B, a load that fails", "SecondFailingSpec", KEPT, id="one rank fails to load"
+        ),
+        pytest.param(
+            "path A, success",
+            "SecondUncheckedSpec",
+            ModeVerdict.INCONCLUSIVE,
+            id="one rank fails to compare",
+        ),
+        pytest.param("a store that fails", "SecondUnstoringSpec", KEPT, marks=pytest.mark.deep),
+        pytest.param("path A, success", "", KEPT, marks=pytest.mark.deep),
+        pytest.param("L3 hard claim", "", KEPT, marks=pytest.mark.deep),
     ],
 )
-def test_two_ranks(tmp_path: Path, name: str, spec: str) -> None:
+def test_two_ranks(tmp_path: Path, name: str, spec: str, verdict: ModeVerdict) -> None:
     """An engine whose model is split over two processes does what one does in a single process,
-    also where a transfer fails on the second rank only."""
+    also where a transfer fails on the second rank only. Where the plugin fails there, the engine
+    does the same, and the verdict is inconclusive."""
     command = [sys.executable, "-m", "tests_vllm.two_ranks", str(tmp_path), name, spec]
     done = subprocess.run(command, capture_output=True, text=True, timeout=LONG_S, check=False)
     assert 0 == done.returncode, done.stderr
     row, said = ROWS[name], json.loads(done.stdout.splitlines()[-1])
-    assert {"ends": row.ends, "story": row.told, "verdict": "kept"} == said
+    assert {"ends": row.ends, "story": row.told, "verdict": verdict} == said
 
 
 class TestOwnScheduler:

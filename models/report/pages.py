@@ -19,10 +19,11 @@ _INTRO: Final = """# Models of runtimes
 
 A model is a small transition system that can be compared with the source of its runtime: its \
 states are what the runtime keeps, its actions what the runtime does in one atomic step, and each \
-action emits what hooks would observe. `python -m models show NAME` explores one, `python -m \
-models simulate NAME` writes a random run, and `python -m proofs check MODE --runtime NAME` \
-searches it for runs that break an obligation. What is inferred from the features of these \
-runtimes, and why it does not hold, is in [bad lowerings](bad-lowerings.md).
+action emits what hooks would observe. `python -m models show NAME` counts its states, `python \
+-m models explore NAME` [shows them in a browser](explore.md), `python -m models simulate NAME` \
+writes a random run, and `python -m proofs check MODE --runtime NAME` searches it for runs that \
+break an obligation. What is inferred from the features of these runtimes, and why it does not \
+hold, is in [bad lowerings](bad-lowerings.md).
 
 States and transitions are those of the default size of each variant. What is checked in every \
 state holds in each variant that has the property, unless a line says where it is violated: some \

@@ -18,6 +18,7 @@ __all__ = [
     "STREAM",
     "ModelView",
     "diagram",
+    "fields_text",
     "model_view",
     "trace_of",
     "value_text",
@@ -103,8 +104,13 @@ def value_text(state: Any) -> str:
     """A state in a line: the fields that are not empty."""
     if not hasattr(state, "_asdict"):
         return str(state)
-    shown = [f"{name} {_short(value)}" for name, value in state._asdict().items() if value]
+    shown = [f"{name} {text}" for name, text in fields_text(state).items()]
     return "; ".join(shown) or "nothing"
+
+
+def fields_text(state: Any) -> dict[str, str]:
+    """The fields of a state (a named tuple) that are not empty, by name."""
+    return {name: _short(value) for name, value in state._asdict().items() if value}
 
 
 def _short(value: Any) -> str:

@@ -34,6 +34,13 @@ _SED: Final = "sed 's/^[^{]*//' FILE | resident-claims check -"
 _STRIP: Final = "--strip reads what stands behind the prefix"
 _OTHERS: Final = "--others skip skips such lines, if events have sequence numbers"
 _ROUTES: Final = "resident-claims routes REGISTRY FILE reads it"
+_OURS: Final = re.compile(rb"schema: *[\"']?(resident-claims/[a-z-]+)/")
+_SCHEMA: Final = "resident-claims/"
+_REGISTRY: Final = (
+    "a registry of claims",
+    "it stands before what is read: watch REGISTRY SOURCE, routes REGISTRY RECORDS, "
+    "pressure REGISTRY=CAPTURE",
+)
 _EVENTS: Final = ("BlockStored", "BlockRemoved", "AllBlocksCleared")
 
 
@@ -59,6 +66,8 @@ def describe_packed(head: bytes) -> tuple[str, str] | None:
 
 def describe_line(line: bytes) -> tuple[str, str] | None:
     """What a line that is not JSON looks like, and what to do about it, if that is known."""
+    if (schema := _OURS.match(line)) is not None:
+        return _of_ours(schema[1].decode())
     rest = after_prefix(line)
     if rest is not None and begins_event(rest):
         return "a log line with an event behind other text", _STRIP
@@ -67,6 +76,12 @@ def describe_line(line: bytes) -> tuple[str, str] | None:
     if rest is not None:
         return "a log line of another program", f"with --strip, {_OTHERS}"
     return ("a log line of another program", _OTHERS) if _LEVEL.match(line) else None
+
+
+def _of_ours(schema: str) -> tuple[str, str]:
+    """What a document of a schema of this project is, and what reads it."""
+    name = schema.removeprefix(_SCHEMA)
+    return _REGISTRY if name == "registry" else (f"a document of {schema[:60]}", "give a trace")
 
 
 def request_trace_of(obj: Mapping[str, object]) -> dict[str, object] | None:
@@ -89,7 +104,12 @@ def describe_object(obj: Mapping[str, object]) -> tuple[str, str] | None:
         return what, "docs/kv-events.md has the forms that state one"
     if request_trace_of(obj) is not None:
         return "a request trace of NVIDIA Dynamo", _ROUTES
+    schema = obj.get("schema")
+    if isinstance(schema, str) and schema.startswith(_SCHEMA):
+        return _of_ours(schema.rpartition("/")[0])
     target = obj.get("target")
     if isinstance(target, str) and target.startswith("dynamo_"):
         return "a log line of NVIDIA Dynamo", _ROUTES
+    if isinstance(obj.get("id"), str) and "usage" in obj:
+        return "an answer to a client", _ROUTES
     return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
@@ -88,6 +89,7 @@ class _Seen:
     """What is stated of the claims of a run, in order."""
 
     priorities: dict[str, int | None] = field(default_factory=dict)
+    others: dict[str, str] = field(default_factory=dict)  # claims of other modes
     about: dict[str, tuple[str | None, ...]] = field(default_factory=dict)
     streams: set[str] = field(default_factory=set)
     used: dict[str, None] = field(default_factory=dict)  # claims that are there, the oldest first
@@ -118,7 +120,9 @@ class _Seen:
     def _terms(self, name: str, event: Event) -> None:
         """What a claim asks for: once in a run, and the same in each statement of it."""
         if event.mode not in (None, Mode.SOFT_PRIORITY):
-            if name in self.priorities:
+            self.others.setdefault(name, event.mode)
+        if name in self.others:
+            if name in self.priorities or event.mode is Mode.SOFT_PRIORITY:
                 self.odd = self.odd or f"claim {name} is stated in two modes"
             return
         again = event.kind is Kind.CLAIM_REGISTERED and name in self.priorities
@@ -175,7 +179,9 @@ def _concluded(file: str, seen: _Seen, found: Found, conditions: tuple[Evaluated
     """
     names = tuple(sorted(seen.priorities))
     if len(names) != 2:
-        return Run(file, names, why=f"{counted(len(names), 'claim')} of soft_priority, not two")
+        rest = "".join(f", {n} of {mode}" for mode, n in Counter(seen.others.values()).items())
+        claims = counted(len(names), "claim")
+        return Run(file, names, why=f"{claims} of soft_priority{rest}; two are needed")
     one, other = (seen.priorities[name] for name in names)
     if one is None or other is None:
         return Run(file, names, why="a claim states no priority")

@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Annotated, Final, NamedTuple, TypeAlias
 import msgspec
 from msgspec import Meta
 
-from monitor.input.dialects._json import no_kind, parse
+from monitor.input.dialects import look
+from monitor.input.dialects._json import parse
 from monitor.input.dialects._json import struct as struct_of
 from monitor.input.errors import InputError
 from monitor.input.lines import Lines
@@ -44,6 +45,9 @@ _LOG: Final = frozenset({"time", "level", "target", "message"})
 _IDS: Final = ("chatcmpl-", "cmpl-")  # before the request's id, in the id of an answer
 _SEED: Final = 1337
 _MOST_COST: Final = 1 << 40
+_EXPECTED: Final = (
+    "expected: a request trace of NVIDIA Dynamo, its frontend's log in JSON, or answers with usage"
+)
 
 Prefixes: TypeAlias = "Mapping[tuple[int, int], Sequence[str]]"
 """Claims by the blocks of their prefixes and the hash of the last one."""
@@ -253,9 +257,15 @@ def read_records(files: Sequence[str], block_size: int, claims: Prefixes) -> Rec
         for line, content in Lines(file):
             if isinstance(content, InputError):
                 raise content
-            obj = parse(content, file, line)
+            try:
+                obj = parse(content, file, line)
+            except InputError as problem:
+                hint = _EXPECTED if line == 1 else problem.hint
+                raise InputError(file, problem.reason, line, problem.field, hint) from None
             if not found.take(obj, file, line):
-                raise no_kind(obj, file, line)
+                what = look(content)
+                reason = f"it looks like {what}" if what else "no record of a request"
+                raise InputError(file, reason, line=line, hint=_EXPECTED)
     return found
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from monitor.input.dialects import look
 from monitor.input.kv_events.facts import adapter_extra, salt_extra
 from monitor.watch.hashing import SGLANG, Hashing
 from spec.claims.claim import BlockCount, Identifier, Priority
@@ -39,6 +40,7 @@ SCHEMA: Final = "resident-claims/registry/1"
 MOST_CLAIMS: Final = 10_000
 """Claims of one registry."""
 
+_EXPECTED: Final = f"expected: a registry of claims, which has schema: {SCHEMA}"
 _MOST_TOKENS: Final = 4 << 20  # of one prefix
 _SECOND: Final = 1_000_000_000
 
@@ -226,7 +228,13 @@ def load_registry(path: Path, *, routed: bool = False) -> Watching:
             missing.
     """
     content = read_bounded(path)
-    registry = parse_document(content, str(path), Registry, SCHEMA, private=True)
+    try:
+        registry = parse_document(content, str(path), Registry, SCHEMA, private=True)
+    except DocumentError as problem:
+        what = "" if SCHEMA.encode() in content else look(content.partition(b"\n")[0])
+        if not what:
+            raise
+        raise DocumentError(f"{path}: it looks like {what}", _EXPECTED, line=problem.line) from None
     claims, tokenized = dict[str, Watched](), False
     prefixes = dict[tuple[Any, ...], str]()
     salts = dict[str, int]()

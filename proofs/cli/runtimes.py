@@ -91,7 +91,7 @@ def _put_checked(out: Page, found: Checked, *, verbose: bool) -> None:
 def _compare(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="NAME...", help="Models; all of them by default."),
+        typer.Argument(metavar="NAME", help="Models; all of them by default."),
     ] = None,
     form: FormatOption = Format.TEXT,
 ) -> None:

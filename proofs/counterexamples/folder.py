@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from proofs.counterexamples.suite import INDEX, SCHEMA, Row, Suite, file_name
+from models.counterexamples import file_name
+from proofs.counterexamples.suite import INDEX, SCHEMA, Row, Suite
 from spec.events.canonical import Event
 from spec.files.json_text import decode_json
 from spec.files.plain import open_plain

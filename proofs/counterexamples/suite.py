@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
 
+from models.counterexamples import file_name
 from proofs.counterexamples.itf import as_itf
 from proofs.counterexamples.refute import Refutation
 from proofs.counterexamples.story import story
@@ -27,7 +27,6 @@ __all__ = [
     "Row",
     "Suite",
     "concludes_of",
-    "file_name",
     "files",
     "row_of",
     "suite_schema",
@@ -69,11 +68,6 @@ class Suite(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     schema: str
     spec: str
     rows: tuple[Row, ...]
-
-
-def file_name(inference: str) -> str:
-    """The name of an inference as the name of its files, without a suffix."""
-    return re.sub(r"[^a-z0-9]+", "-", inference.lower()).strip("-")
 
 
 def row_of(found: Refutation, runtime: str) -> Row:

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from models.counterexamples import file_name
 from models.registry import RUNTIMES, inferences, runtime
 from monitor import InputError, check_files
 from proofs.counterexamples.folder import events_in, read_file
-from proofs.counterexamples.suite import INDEX, Row, Suite, file_name
+from proofs.counterexamples.suite import INDEX, Row, Suite
 from proofs.product.accepts import is_run
 from spec.digest import spec_digest
 from spec.language.errors import SpecError

@@ -58,7 +58,7 @@ def register(app: typer.Typer) -> None:
 def _lower(
     named: Annotated[
         list[str] | None,
-        typer.Argument(metavar="DESCRIPTOR...", help="A shipped descriptor, or a YAML file."),
+        typer.Argument(metavar="DESCRIPTOR", help="A shipped descriptor, or a YAML file."),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Every shipped descriptor.")] = False,
     mode: Annotated[str | None, typer.Option(help=f"One of {', '.join(Mode)}.")] = None,

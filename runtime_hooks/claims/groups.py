@@ -28,13 +28,13 @@ def _same(key: bytes, group: int) -> bytes:
 class Groups:
     """The groups of caches of one engine.
 
-    The keys of a prompt, one for each position, are those of the group `lead`, which is the first
-    full one. `sparse` says that some group keeps only the end of a prompt. A hit ends at a multiple
-    of `align` positions.
+    The keys of a prompt, one for each position, are those of the group `lead`: the first full one,
+    or else the first with a block for each position. `sparse` says that some group keeps only the
+    end of a prompt. A hit ends at a multiple of `align` positions.
 
     Args:
-        stated: the groups, of which a full one has a block for each position; none where there is
-            one group of full attention.
+        stated: the groups, of which one has a block for each position, a full one if there is one;
+            none where there is one group of full attention.
         in_group: the key of the same block in another group.
         group_of: the group of a key.
     """
@@ -48,7 +48,7 @@ class Groups:
         self._groups: Mapping[int, Group] = groups_of(stated) or {0: FULL}
         self._in_group, self._group_of = in_group, group_of
         self.full = [number for number, group in self._groups.items() if group.kind == "full"]
-        self.lead = self.full[0]
+        self.lead = (self.full or [n for n, group in self._groups.items() if group.span == 1])[0]
         self.sparse = len(self.full) < len(self._groups)
         self.several = self._groups != {0: FULL}
         self.align = lcm(*(group.span for group in self._groups.values()))

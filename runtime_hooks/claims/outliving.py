@@ -2,15 +2,18 @@
 
 The file has prompts, which are private: only its owner may read it. What is read is checked as any
 input from outside. It is moved away before it is read, so that no second engine resumes its claims.
+One engine at a time uses it: the lock is on a file beside it, which is never removed, because the
+file itself is replaced.
 """
 
 from __future__ import annotations
 
+import fcntl
 import os
 import secrets
 import stat
 from contextlib import suppress
-from typing import Annotated, Any, Final, Literal
+from typing import IO, Annotated, Any, Final, Literal
 
 import msgspec
 from msgspec import Meta
@@ -19,7 +22,7 @@ from runtime_hooks.settings.config import TokenId
 from spec.files.json_text import decode_json
 from spec.language.errors import SpecError
 
-__all__ = ["MOST_CLAIMS", "MOST_TOKENS", "SCHEMA", "Outliving", "Stored", "save", "take"]
+__all__ = ["MOST_CLAIMS", "MOST_TOKENS", "SCHEMA", "Outliving", "Stored", "lock", "save", "take"]
 
 SCHEMA: Final = "resident-claims/outliving/1"
 MOST_CLAIMS: Final = 1_000
@@ -60,6 +63,27 @@ class Outliving(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     saved_at: float
     cache: Annotated[dict[Text, Text], Meta(max_length=32)]
     claims: Annotated[list[Stored], Meta(max_length=MOST_CLAIMS)]
+
+
+def lock(path: str) -> IO[bytes]:
+    """Lock the file for one engine, until what this returns is closed or the process ends.
+
+    Raises:
+        SpecError: another engine uses the file, or it cannot be locked.
+    """
+    beside = f"{path}.lock"
+    try:
+        file = os.fdopen(os.open(beside, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600), "r+b")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BaseException:
+            file.close()
+            raise
+    except BlockingIOError:
+        raise SpecError(f"another engine uses {path}", _REMEDY) from None
+    except (OSError, ValueError) as error:
+        raise SpecError(f"{beside} cannot be locked: {_reason(error)}", _REMEDY) from None
+    return file
 
 
 def save(path: str, content: Outliving) -> None:

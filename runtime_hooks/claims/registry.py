@@ -121,8 +121,14 @@ class Registry:
             return f"{most} claims of {claim.owner_scope} were accepted, which is the most"
         if footprint > len(keys):
             return f"the prompt has {len(keys)} whole blocks, and the claim is for {footprint}"
-        if self.groups.sparse and footprint != (end := claim.materialization_predicate.end):
-            return f"its predicate ends at block {end}: in caches of several kinds that is its size"
+        predicate = claim.materialization_predicate
+        if self.groups.sparse and footprint != predicate.end:
+            return (
+                f"its predicate ends at block {predicate.end}: where a cache keeps the end of a "
+                "prompt alone that is its size"
+            )
+        if self.groups.sparse and predicate.start:
+            return "its predicate begins within the prompt, of which a cache keeps the end alone"
         if footprint % self.groups.align:
             return f"a hit ends at a multiple of {self.groups.align} blocks here"
         if why := self.owners.rejection(claim, needed, watched=mode in WATCHED):

@@ -20,6 +20,9 @@ class Unanswered:
         self._claims: dict[str, Entry] = {}
         self._requests: dict[Entry, set[str]] = {}
 
+    def __contains__(self, entry: object) -> bool:
+        return entry in self._requests
+
     def add(self, request_id: str, entry: Entry) -> None:
         """A request is to be answered that its claim was accepted."""
         if entry.acknowledged:

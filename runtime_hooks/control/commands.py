@@ -30,6 +30,7 @@ from runtime_hooks.settings.quotas import Quota
 from spec.claims.claim import MAX_ID
 from spec.claims.durations import Duration
 from spec.cli.arguments import path_option
+from spec.cli.command_modules import App
 from spec.cli.common import Code, Format, FormatOption, print_json, print_text
 from spec.language.errors import ClaimError
 from spec.language.prose import printable
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 
 __all__ = ["claims"]
 
-claims = typer.Typer(
+claims = App(
     name="claims",
     help="List, show and end the claims of a running engine; drain it.",
     epilog="Example: python -m runtime_hooks claims list --format json",

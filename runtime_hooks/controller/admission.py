@@ -131,7 +131,7 @@ class Admission:
         self._fewest, self._largest_need = fewest, largest_need
         self._alarm, self._tick = alarm, tick
         self._accepted: list[Entry] = []  # since `begin`
-        self._unanswered = Unanswered()
+        self.unanswered = Unanswered()
         self._rejections = 0
 
     def begin(self) -> None:
@@ -159,9 +159,9 @@ class Admission:
             return {"claim": str(error)}
         reason, entry = self._admit(replace(arrival, claim=stated))
         if entry is not None and keep:
-            self._unanswered.acknowledge(entry)
+            self.unanswered.acknowledge(entry)
         elif entry is not None:
-            self._unanswered.add(arrival.request_id, entry)
+            self.unanswered.add(arrival.request_id, entry)
         how = Resume.NEVER if entry is None else self.resuming.of(entry)
         return {"claim": reason} | ({} if how is Resume.NEVER else {RESUME: how.value})
 
@@ -170,16 +170,16 @@ class Admission:
         released in its owner's name, who may not know of it and may use the id again.
         """
         if received:
-            self._unanswered.received(request_id)
+            self.unanswered.received(request_id)
             return
-        entry = self._unanswered.aborted(request_id)
+        entry = self.unanswered.aborted(request_id)
         if entry is not None and self._registry.live.get(entry.claim_id) is entry:
             self.end(entry, Kind.CLAIM_RELEASED)
             self._names.free(entry.claim_id)
 
     def acknowledge(self, entry: Entry) -> None:
         """The owner of a claim knows of it in another way than by an answer."""
-        self._unanswered.acknowledge(entry)
+        self.unanswered.acknowledge(entry)
 
     def admit(self, arrival: Arrival) -> str:
         """Decide on the claim of an arrival; returns why it was rejected, or empty."""

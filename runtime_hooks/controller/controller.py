@@ -7,7 +7,7 @@ moment: all its events bear the same time, and claims whose duration is over are
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import IO, TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from msgspec.structs import replace
 
@@ -16,7 +16,7 @@ from runtime_hooks.claims.entry import owners_of
 from runtime_hooks.claims.groups import Groups
 from runtime_hooks.claims.inbox import Inbox
 from runtime_hooks.claims.metadata import ACTIONS, CHANGE, RENEW, TRY
-from runtime_hooks.claims.outliving import save, take
+from runtime_hooks.claims.outliving import lock, save, take
 from runtime_hooks.claims.ownership import Callers
 from runtime_hooks.claims.registry import Registry
 from runtime_hooks.controller.admission import Admission
@@ -51,6 +51,8 @@ if TYPE_CHECKING:
 __all__ = ["Controller", "Pool"]
 
 T = TypeVar("T")
+
+_NOT_LOCKED: Final = "it could not lock the file that its setting resume names"
 
 
 class Pool(EvictablePool, RankedPool, SizedPool, MeasuredPool, Protocol):
@@ -93,7 +95,7 @@ class Controller:
         self.faults = Faults()
         self._clock = clock
         self._resume = self._to_take = settings.resume
-        self._next_engine = next_engine
+        self._lock, self._next_engine = self._lock_file(next_engine)
         self._now = dict.fromkeys(TimeUnit, 0)  # in ns; steps that have begun
         self._callers = Callers() if settings.scopes else None
         self._emitter = Emitter(journal, settings.drill)
@@ -130,8 +132,10 @@ class Controller:
             inbox=self.inbox,
             epoch=self.epoch,
             now=self._now,
-            next_engine=next_engine,
+            next_engine=self._next_engine,
         )
+        if self._lock is None and next_engine is not None:
+            self._admission.resuming.off = _NOT_LOCKED
         self._restatement = Restatement(
             settings,
             journal,
@@ -349,7 +353,7 @@ class Controller:
     def start(self) -> None:
         """The engine is about to take requests: resume the claims of the engine before, once."""
         path, self._to_take = self._to_take, ""
-        if not path:
+        if not path or self._next_engine is None:
             return
         self.tick()
         try:
@@ -357,7 +361,7 @@ class Controller:
         except SpecError as error:
             LOG.error("resident-claims: no claim is resumed: %s", error)
             return
-        if content is None or self._next_engine is None:
+        if content is None:
             return
         for prompt in self._admission.resuming.resume(content):
             self._next_engine.restore(prompt)
@@ -365,7 +369,7 @@ class Controller:
     def save(self) -> None:
         """The engine stops in order: write the claims that outlive it."""
         self.tick()
-        content = self._admission.resuming.content()
+        content = self._admission.resuming.content(self._admission.unanswered)
         if content is None:
             return
         try:
@@ -386,6 +390,22 @@ class Controller:
             self._end(entry, Kind.CLAIM_DEMOTED)
         self.tracker.after_reset(done=True)
         self.offloaded.lost(None)
+
+    def leave(self) -> None:
+        """The plugin leaves the engine: take no more calls, and leave the file to another one."""
+        self.inbox.close()
+        if self._lock is not None:
+            self._lock.close()
+
+    def _lock_file(self, engine: NextEngine | None) -> tuple[IO[bytes] | None, NextEngine | None]:
+        """Lock the file of claims that outlive the engine; where that fails, none does."""
+        if engine is None:
+            return None, None
+        try:
+            return lock(self._resume), engine
+        except SpecError as error:
+            LOG.error("resident-claims: no claim outlives this engine: %s", error)
+            return None, None
 
     def _read_clock(self) -> None:
         self._now[TimeUnit.SECONDS] = self._emitter.now_ns = self._clock()

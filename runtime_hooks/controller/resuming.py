@@ -30,7 +30,7 @@ from spec.claims.durations import TimeUnit
 from spec.language.errors import ClaimError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Container, Mapping
 
     from runtime_hooks.claims.arrivals import Arrival
     from runtime_hooks.claims.entry import Entry
@@ -88,8 +88,10 @@ class Resuming:
         now: its clocks.
         waiting: the claims that wait for their prefix.
         decline: reports under a name why a claim is not resumed.
-        engine: None where the setting is off: no claim outlives it.
+        engine: None where no claim outlives it; `off` says why.
     """
+
+    off = "its setting resume is off"
 
     def __init__(
         self,
@@ -114,7 +116,7 @@ class Resuming:
         if how is Resume.NEVER:
             return ""
         if self._engine is None:
-            return "no claim outlives this engine: its setting resume is off"
+            return f"no claim outlives this engine: {self.off}"
         waits = claim.claim_id in self._kept
         if how is Resume.RESTORE and not (self._engine.tier or waits):
             return "this engine has no tier that outlives it: say recompute"
@@ -134,6 +136,7 @@ class Resuming:
             return str(error)
         if prefix != object_of(arrival.keys[size - 1]):
             return _MORE  # an adapter, an image, an embedding
+        # No running sums: there are at most a thousand lengths, and few claims ask for this.
         others = [each for claim_id, each in self._kept.items() if claim_id != claim.claim_id]
         own = [each for each in others if each.owner == claim.owner_scope]
         for among, share in ((others, 1), (own, 2 if self._names.qualified else 1)):
@@ -188,11 +191,20 @@ class Resuming:
 
     # It stops, and the next one starts.
 
-    def content(self) -> Outliving | None:
-        """What outlives this engine now; None where no claim does."""
-        if self._engine is None or not self._kept:
+    def content(self, unanswered: Container[Entry]) -> Outliving | None:
+        """What outlives this engine now; None where no claim does.
+
+        Args:
+            unanswered: the claims that end if their requests do, as these do with the engine.
+        """
+        live = self._registry.live
+        claims = [
+            self._stored(claim_id, kept)
+            for claim_id, kept in self._kept.items()
+            if claim_id not in live or live[claim_id] not in unanswered
+        ]
+        if self._engine is None or not claims:
             return None
-        claims = [self._stored(claim_id, kept) for claim_id, kept in self._kept.items()]
         return Outliving(SCHEMA, time.time(), dict(self._engine.cache), claims)
 
     def _stored(self, claim_id: str, kept: _Kept) -> Stored:

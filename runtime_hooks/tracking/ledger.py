@@ -7,6 +7,7 @@ claim owns all these copies, and loses the content with the last of them.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from runtime_hooks.claims.entry import Content
@@ -31,6 +32,7 @@ class Ledger:
         self._groups = groups
         self._by_key: dict[bytes, Content] = {}
         self._by_block: dict[int, Content] = {}
+        self._first: Counter[bytes] = Counter()  # keys of the first blocks of claimed prompts
 
     def add(self, entry: Entry) -> None:
         """Add a claim: it owns the contents of its positions."""
@@ -40,6 +42,7 @@ class Ledger:
             if content is None:
                 content = self._by_key[key] = Content(at, group)
             content.owners[entry] = None
+        self._first[entry.keys[0]] += 1
         entry.contents = tuple(map(self._by_key.__getitem__, entry.blocks))
         lacking = {content.at for content in entry.contents if not content.blocks}
         entry.held = set(range(len(entry.keys))) - lacking
@@ -52,6 +55,9 @@ class Ledger:
                 del self._by_key[key]
                 for block in content.blocks:
                     del self._by_block[block]
+        self._first[entry.keys[0]] -= 1
+        if not self._first[entry.keys[0]]:
+            del self._first[entry.keys[0]]
         entry.contents, entry.held = (), set()
 
     @property
@@ -67,6 +73,10 @@ class Ledger:
     def claims(self, key: bytes) -> bool:
         """Whether a claim owns this content."""
         return key in self._by_key
+
+    def begins(self, keys: Sequence[bytes]) -> bool:
+        """Whether the prompt of some claim has the same first block as this prompt."""
+        return bool(keys) and keys[0] in self._first
 
     def contents(self, keys: Iterable[bytes]) -> Iterator[Content]:
         """Those of these contents that a claim owns."""
@@ -115,12 +125,16 @@ class Ledger:
         return content is not None and bool(content.blocks)
 
     def shared(self, keys: Sequence[bytes]) -> dict[Entry, int]:
-        """The claims on a prefix of these contents, and how many of the contents each covers."""
+        """The claims on a prefix of these contents, and how many of the contents each covers.
+
+        A claim that needs only the end of a window covers none of the contents before it.
+        """
         shared: dict[Entry, int] = {}
-        for at, key in enumerate(keys):
-            if (content := self._by_key.get(key)) is None:
-                break
-            shared.update(dict.fromkeys(content.owners, at + 1))
+        for at, key in enumerate(keys if self.begins(keys) else ()):
+            if (content := self._by_key.get(key)) is not None:
+                shared.update(dict.fromkeys(content.owners, at + 1))
+            elif self._groups.full:
+                break  # claims have every block up to their end
         return shared
 
     def place(self, pairs: Iterable[tuple[bytes, int]]) -> dict[Entry, list[Place]]:

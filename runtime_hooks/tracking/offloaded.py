@@ -216,7 +216,7 @@ class OffloadTracker:
             found: how many of the first ones it would get.
         """
         ledger = self._tracker.ledger
-        if not (keys and ledger.claims(keys[0])):
+        if not ledger.begins(keys):
             return ()
         missing = [
             entry

@@ -107,6 +107,10 @@ class BlockTracker:
         """Whether any claim owns this content."""
         return self.ledger.claims(key) or self.watched.ledger.claims(key)
 
+    def begins(self, keys: Sequence[bytes]) -> bool:
+        """Whether the prompt of some claim has the same first block as this prompt."""
+        return any(ledger.begins(keys) for ledger in self._ledgers)
+
     def reach(self, keys: Sequence[bytes]) -> int:
         """The longest prefix of a prompt, in blocks, that is cached and computed for a hit."""
         return self._registry.groups.reach(keys, self._there(keys).__contains__)
@@ -203,7 +207,7 @@ class BlockTracker:
             claiming: a claim on these contents is about to be accepted. Then unclaimed blocks are
                 dropped, too, because the claim would have to hold them.
         """
-        if not keys or not (claiming or self.ledger.claims(keys[0])):
+        if not keys or not (claiming or self.ledger.begins(keys)):
             return
         groups = self._registry.groups
         found = list(self._pool.find(groups.every(keys)))

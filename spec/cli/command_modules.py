@@ -12,14 +12,35 @@ from importlib import import_module
 from typing import Any, TypeAlias
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from spec.language.called import retold
 
-__all__ = ["AddTo", "group_of", "later", "retell"]
+__all__ = ["AddTo", "App", "group_of", "later", "retell"]
 
 AddTo: TypeAlias = Callable[[typer.Typer], None]
 """What the function `register` of a module is: it adds the module's command to an application."""
+
+
+class _Command(TyperCommand):
+    """A command whose usage writes arguments as most tools do: `REGISTRY RECORDS...`, `[MODE]`."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """The words after the name of the command."""
+        pieces = [] if self.options_metavar is None else [self.options_metavar]
+        for each in self.get_params(ctx):
+            if each.param_type_name == "argument":
+                name = each.human_readable_name + ("" if each.nargs == 1 else "...")
+                pieces.append(name if each.required else f"[{name}]")
+        return pieces
+
+
+class App(typer.Typer):
+    """An application whose commands are those above."""
+
+    def command(self, name: str | None = None, **more: Any) -> Callable[[Any], Any]:
+        """Add a function as a command."""
+        return super().command(name, **{"cls": _Command, **more})
 
 
 class _Commands(UserDict[str, Any]):
@@ -57,7 +78,7 @@ def group_of(modules: Mapping[str, str]) -> type[TyperGroup]:
 
 def _imported(module: str, name: str) -> Any:
     """The command that a module registers under a name."""
-    holder = typer.Typer(add_completion=False, rich_markup_mode=None)
+    holder = App(add_completion=False, rich_markup_mode=None)
     register: AddTo = import_module(module).register
     register(holder)
     return typer.main.get_group(holder).commands[name]

@@ -23,7 +23,7 @@ import typer
 
 from spec import __version__
 from spec.cli.arguments import path_option
-from spec.cli.command_modules import group_of
+from spec.cli.command_modules import App, group_of
 from spec.cli.interrupts import every_interrupt, is_interrupt
 from spec.files.writing import stale, write_bytes, write_pages
 from spec.language.called import retold
@@ -140,7 +140,7 @@ def new_app(
         cls: the group of a program of its own, which can install shell completion.
         epilog: what its help ends with.
     """
-    app = typer.Typer(
+    app = App(
         name=name,
         cls=group_of(modules) if modules else cls,
         help=says,

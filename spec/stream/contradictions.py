@@ -71,10 +71,12 @@ def _check_entry(at: Moment, claim: Claim) -> None:
     if at.kind is Kind.STORE_FINISHED and event.contents:
         return
     fields = {"mine": at.mine[claim][0], "footprint": event.footprint}
+    # One assumption reads the threshold. It is about blocks: groups may need more or fewer.
+    needed = at.run.pool.size(claim.start, claim.start + claim.threshold)
     for assumption, rests_on, holds in assumptions:
         if not rests_on <= at.observes or (assumption.name == ROOM and event.footprint is None):
             continue
-        if holds(fields, False, claim.threshold, claim.facts, None, None, None, None) is False:
+        if holds(fields, False, needed, claim.facts, None, None, None, None) is False:
             text = f"facts contradict: {assumption.broken}"
             raise Contradiction(Code.ENTRY_CONTRADICTS, text)
 

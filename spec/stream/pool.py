@@ -313,3 +313,7 @@ class Pool:
     def needs(self, obj: Object, start: int, end: int) -> Iterator[Key]:
         """The keys that a hit on these positions of an object needs, in every group."""
         return (obj.key(n, at) for n, g in self.groups.items() for at in g.needs(start, end))
+
+    def size(self, start: int, end: int) -> int:
+        """How many blocks a hit on these positions needs, in all groups."""
+        return sum(len(group.needs(start, end)) for group in self.groups.values())

@@ -20,7 +20,7 @@ removed with it (`git log -- tests/golden/streams.py`), for it needs the judge t
 
 _ROOT: Final = Path(__file__).parents[2]
 _PAIRS: Final = _ROOT / "tests" / "obligations" / "traces"
-_SUITE: Final = _ROOT / "proofs" / "counterexamples" / "recorded"
+_SUITE: Final = _ROOT / "models" / "counterexamples" / "recorded"
 _SHARED: Final = _ROOT.parent / "shared" / "traces"
 
 _EXITS: Final = {"kept": "0", "violated": "1", "inconclusive": "3"}

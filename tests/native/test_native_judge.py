@@ -68,12 +68,15 @@ def test_offloads() -> None:
 
 @given(GROUPS, st.integers(1, 7), st.data())
 def test_groups(groups: dict[int, Group], end: int, data: st.DataObject) -> None:
-    """Both judges agree on what a hit needs of several groups of caches, whatever is there."""
+    """Both judges agree on what a hit needs of several groups of caches, whatever is there, and on
+    whether the footprint is enough for it."""
     rows = [(number, each.kind, each.window, each.span) for number, each in groups.items()]
     keys = tuple(f"k{at}" for at in range(end))
     places = st.sampled_from([(number, at) for number in groups for at in range(end)])
     lines: list[Event | StreamMark] = [mark("stream_opened", groups=rows)]
-    lines += claim(mode="best_effort", blocks=end, keys=keys)
+    needed = sum(len(each.needs(0, end)) for each in groups.values())
+    footprint = max(0, needed - data.draw(st.sampled_from([0, 0, 0, 1])))
+    lines += claim(mode="best_effort", blocks=end, keys=keys, footprint=footprint)
     for group, at in data.draw(st.lists(places, unique=True)):
         stored = {"keys": keys[at : at + 1], "group": group, "cache_identity": "cache"}
         lines.append(event("block_cached", block_ids=(len(lines),), **stored))

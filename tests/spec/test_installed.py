@@ -254,6 +254,7 @@ class TestDeclared:
         held = self.names([line for line in lines if line[:1].isalpha()])
         assert self.names(PROJECT["dependencies"]) <= held
         of_vllm = {"jinja2", "prometheus-client", "pyzmq", "tokenizers"}  # vLLM depends on them
+        of_vllm |= {"starlette", "uvicorn"}  # and so do its API servers
         of_vllm |= {"xxhash"}  # vLLM hashes by it, where it is asked to
         assert (optional if lock == "requirements.lock" else of_vllm) == optional & held
 

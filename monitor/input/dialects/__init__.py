@@ -12,13 +12,15 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from monitor.input.dialects._json import Listed, no_kind, parse
+from monitor.input.errors import InputError
+from monitor.input.looks import describe_object, describe_packed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from monitor.input.records import Record
 
-__all__ = ["LIVE", "Dialect", "Reader"]
+__all__ = ["LIVE", "Dialect", "Reader", "look"]
 
 
 class Dialect(Protocol):
@@ -40,15 +42,19 @@ class Dialect(Protocol):
         return
 
 
-_NAMES: Final = (
-    "canonical",
-    "otlp",
-    "kv_events",
-    "reference",
-    "connector",
-    "allocator",
-)
-"""The modules, in the order in which they are asked: the narrower sign first."""
+_LOOKS: Final = {
+    "canonical": "a trace",
+    "otlp": "log records of OpenTelemetry",
+    "kv_events": "a capture of KV events",
+    "reference": "a trace of the reference dialect",
+    "connector": "a trace of the connector dialect",
+    "allocator": "a trace of the allocator dialect",
+}
+"""The modules, in the order in which they are asked, the narrower sign first; and what their lines
+look like.
+"""
+
+_NAMES: Final = tuple(_LOOKS)
 
 _LISTS: Final = "kv_events"
 """The dialect in which a line may be a list, and an empty one where others of it came before."""
@@ -61,6 +67,19 @@ LIVE: Final = ("canonical", "otlp", "kv_events")
 def _dialect(name: str) -> Any:
     """The module of a dialect, imported when a line is first compared with it."""
     return import_module(f"{__name__}.{name}")
+
+
+def look(line: bytes) -> str:
+    """What a file that is not expected looks like by its first line; empty if unknown."""
+    if (packed := describe_packed(line)) is not None:
+        return packed[0]
+    try:
+        obj = parse(line, "", 1, lists=True)
+    except InputError:
+        return ""
+    if (known := describe_object(obj)) is not None:
+        return known[0]
+    return next((what for name, what in _LOOKS.items() if _dialect(name).recognises(obj)), "")
 
 
 class Reader:

@@ -6,6 +6,7 @@ use crate::durations;
 use crate::event::{self, Kinds};
 use crate::facts::ABOUT_BLOCKS;
 use crate::fields::Moment;
+use crate::tables::Inputs;
 
 /// Whether a fact contradicts those before it.
 pub fn check(at: &Moment, line: &Line, observes: Kinds) -> Fine {
@@ -38,7 +39,9 @@ fn assume(at: &Moment, number: u32, line: &Line, observes: Kinds) -> Fine {
         if !event.keys.is_empty() && event.kind == event::STORE_FINISHED {
             continue;
         }
-        let inputs = claim.inputs();
+        // One assumption reads the threshold. It is about blocks: groups may need more or fewer.
+        let threshold = at.run.pool.size(claim.start(), claim.stop());
+        let inputs = Inputs { threshold, ..claim.inputs() };
         if tables.eval(*node, &inputs, &mut |field| at.value(field, number)) == 0 {
             return contradiction(
                 Code::EntryContradicts,

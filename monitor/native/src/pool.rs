@@ -284,6 +284,11 @@ impl Pool {
         })
     }
 
+    /// How many blocks a hit on these positions needs, in all groups.
+    pub fn size(&self, start: i64, end: i64) -> i64 {
+        self.groups.iter().map(|(_, group)| group.needs(start, end).size_hint().0 as i64).sum()
+    }
+
     /// Whether a block of the GPU holds a key of the first positions of an object.
     pub fn holds(&self, (objects, object): On, extent: u64) -> bool {
         let end = extent.min(object.contents.len() as u64);

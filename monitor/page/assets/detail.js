@@ -60,7 +60,7 @@ function kept_answer({ claim, verdict, all, broken }) {
     return ["No.", `${plural(broken.length, "obligation")} of ${all.length} violated: ${broken.map((each) => words(obligation(each))).join(", ")}.`, { found: broken[0] }];
   if (verdict === "kept" && !unsure) return ["Yes.", `${kept} of ${all.length} obligations kept, ${all.length - kept} not put to the test.`, {}];
   const why = verdict === "not judged" ? "it states another mode than the one that was asked for" : verdict === "kept" ? unsure : text(T.claim.why[claim]);
-  return ["Nothing is concluded.", `${sentence(why)}.`, {}];
+  return ["Nothing is concluded.", `${cut(sentence(why), 110)}.`, {}];
 }
 
 function loss_answer({ claim, loss }) {

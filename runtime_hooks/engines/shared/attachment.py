@@ -65,7 +65,7 @@ class HookedScheduler:
         self._wraps.remove()
         self._detached = True
         self._wraps.attempt("detach", self._restore)
-        self._wraps.attempt("detach", self.controller.inbox.close)
+        self._wraps.attempt("detach", self.controller.leave)
         self._wraps.attempt("detach", self._give_up)
         if wait:
             self.journal.close()
@@ -87,5 +87,5 @@ class HookedScheduler:
                 self._wraps.attempt("shutdown", self.controller.save)
             self._wraps.attempt("shutdown", self.controller.close)
             self._wraps.remove()
-            self._wraps.attempt("shutdown", self.controller.inbox.close)
+            self._wraps.attempt("shutdown", self.controller.leave)
         self.journal.close()

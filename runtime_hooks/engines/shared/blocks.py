@@ -126,10 +126,12 @@ class BlockHooks:
         return get_computed_blocks
 
     def _end_of_claim(self, request: Any, found: int) -> int:
-        """The position in tokens at which a claim on the prompt of a request ends; 0 for none.
+        """The position in tokens at which a hit on a claim on the prompt of a request ends; 0 for
+        none.
 
         vLLM caches the end of a window, and a state, where it expects a hit to end. That is the
-        end of the prompt, and the boundary that this method states.
+        end of the prompt, and the boundary that this method states. With EAGLE a hit ends one block
+        before the claim.
 
         Args:
             found: the tokens that the request finds in the cache, and does not compute.
@@ -137,7 +139,8 @@ class BlockHooks:
         if not self._controller.claims:
             return 0
         end = self._controller.tracker.end_to_cache(self.keys(request, request.num_prompt_tokens))
-        return end * self._size if end * self._size > found else 0
+        drops = bool(self._manager.coordinator.eagle_group_ids)
+        return (end - drops) * self._size if end * self._size > found else 0
 
     def keys(self, request: Any, tokens: int) -> list[bytes]:
         """The keys of the whole blocks of a request's first tokens, in the group `lead`."""
@@ -170,7 +173,7 @@ class BlockHooks:
             return
         found = (tokens + min(loads, 0)) // self._size
         asked = found if loads < 0 else self.could_use(request, found)
-        if asked and self._controller.tracker.is_claimed(self.keys(request, self._size)[0]):
+        if asked and self._controller.tracker.begins(self.keys(request, self._size)):
             self.report_found(request, asked, found)
 
     def report_found(self, request: Any, asked: int, found: int) -> None:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CONNECTORS",
+    "DRAFTING",
     "EVERYWHERE",
     "LOADED",
     "Tried",
@@ -47,9 +48,12 @@ LOADED: Final = (
 CONNECTORS: Final = ("OffloadingConnector",)
 """The KV connectors that were tried with every version."""
 
+DRAFTING: Final = ("ngram", "eagle", "eagle3", "draft_model")
+"""The methods of drafting that were tried with most versions."""
+
 _SEVERAL: Final = "MultiConnector"
+_EAGLE: Final = ("eagle", "eagle3")
 _ALONE: Final = (*CONNECTORS, "NixlConnector")
-_DRAFTING: Final = ("ngram", "eagle", "eagle3", "draft_model")
 _CACHES: Final = (
     FullAttentionSpec,
     MLAAttentionSpec,
@@ -67,12 +71,18 @@ class Tried(NamedTuple):
         several: those of them with several caches.
         images: whether models that take images were tried.
         within: whether states that are saved within a prefill were, as those of Mamba 2 are.
+        sparse: whether models without full attention were.
+        drafting: methods of drafting.
+        dropping: whether several caches were where drafting drops the last block that is found.
     """
 
     connectors: tuple[str, ...] = CONNECTORS
     several: tuple[str, ...] = ()
     images: bool = False
     within: bool = False
+    sparse: bool = False
+    drafting: tuple[str, ...] = DRAFTING
+    dropping: bool = False
 
 
 EVERYWHERE: Final = Tried()
@@ -100,8 +110,9 @@ def unfit_config(config: VllmConfig, tried: Tried) -> str:
     if os.environ.get("VLLM_USE_RUST_FRONTEND", "0") not in ("", "0"):
         return "VLLM_USE_RUST_FRONTEND is set, and refusals were tried with the Python server"
     drafting = config.speculative_config
-    if drafting is not None and drafting.method not in _DRAFTING:
-        return f"tokens are drafted by {drafting.method}, and {', '.join(_DRAFTING)} were tried"
+    if drafting is not None and drafting.method not in tried.drafting:
+        known = ", ".join(tried.drafting)
+        return f"tokens are drafted by {drafting.method}, and {known} were tried"
     if why := _unfit_connector(config, tried.connectors):
         return why
     if config.model_config.is_multimodal_model and (why := _unfit_images(config, tried)):
@@ -158,11 +169,15 @@ def _unfit_cache(scheduler: Scheduler, tried: Tried) -> str:
         if type(spec) not in _CACHES:
             kinds = ", ".join(kind.__name__ for kind in _CACHES)
             return f"the model has a cache of {type(spec).__name__}, and {kinds} were tried"
-    if not any(isinstance(spec, FullAttentionSpec) for spec in specs):
-        return "no cache of the model is of full attention, whose blocks a claim counts"
+    if not specs:
+        return "the model has no cache"
     whole = [spec for spec in specs if not isinstance(spec, SlidingWindowSpec | MambaSpec)]
-    if {spec.block_size for spec in whole} != {scheduler.hash_block_size}:
+    if {spec.block_size for spec in whole or specs} != {scheduler.hash_block_size}:
         return "blocks of full attention are hashed in another size than they are kept"
+    if not any(isinstance(spec, FullAttentionSpec) for spec in specs) and (
+        why := _unfit_sparse(scheduler, tried)
+    ):
+        return f"no cache of the model is of full attention, {why}"
     if coordinator.enable_partial_hash_hits:
         return "parts of blocks are hashed, and whole ones were tried"
     managers = coordinator.single_type_managers
@@ -171,13 +186,49 @@ def _unfit_cache(scheduler: Scheduler, tried: Tried) -> str:
             return "states are saved within a prefill, and those at its ends were tried"
         if scheduler.connector is not None:
             return "states are saved within a prefill, which was tried without KV connector"
-    if len(specs) > 1 and coordinator.eagle_group_ids:
-        return "the model has several caches, and drafting of this kind was tried with one"
+    if len(specs) > 1 and coordinator.eagle_group_ids and (why := _unfit_drops(scheduler, tried)):
+        return f"the model has several caches, and drafting that drops a block was tried {why}"
     if len(specs) > 1 and scheduler.vllm_config.model_config.is_multimodal_model:
         return "the model takes more than text, which was tried with one cache"
     if len(specs) > 1 and scheduler.connector is not None:
         return _unfit_loads(scheduler.vllm_config, specs, tried.several)
     return ""
+
+
+def _unfit_sparse(scheduler: Scheduler, tried: Tried) -> str:
+    """Why a model without full attention was not tried like this.
+
+    vLLM takes earlier chunks for found, though no block has them: a claim on them is never there.
+    """
+    if not tried.sparse:
+        return "and models with one were tried"
+    groups = scheduler.kv_cache_config.kv_cache_groups
+    if any(isinstance(group.kv_cache_spec, ChunkedLocalAttentionSpec) for group in groups):
+        return "and one is chunked, of which a hit needs the last chunk alone"
+    config = scheduler.vllm_config
+    more = scheduler.connector, config.speculative_config, config.lora_config
+    if any(each is not None for each in more) or rank_of(config) is not None:
+        return "which was tried without KV connector, drafting, adapters and data-parallel ranks"
+    if config.model_config.is_multimodal_model:
+        return "which was tried with text alone"
+    return ""
+
+
+def _unfit_drops(scheduler: Scheduler, tried: Tried) -> str:
+    """Where drafting that drops the last block found was tried, if not with caches like these."""
+    groups = scheduler.kv_cache_config.kv_cache_groups
+    specs = [group.kv_cache_spec for group in groups]
+    if not tried.dropping:
+        return "with one"
+    if scheduler.vllm_config.speculative_config.method not in _EAGLE:
+        return f"by {' and '.join(_EAGLE)}"
+    if any(not isinstance(spec, FullAttentionSpec | SlidingWindowSpec) for spec in specs):
+        return "with full attention and windows"
+    if len({spec.block_size for spec in specs}) > 1:
+        return "with blocks of one size"
+    if len(scheduler.kv_cache_manager.coordinator.eagle_group_ids) < len(groups):
+        return "where the last block is dropped of every cache"
+    return "" if scheduler.connector is None else "without KV connector"
 
 
 def _unfit_loads(
@@ -196,20 +247,25 @@ def _unfit_loads(
     return ""
 
 
-def groups_of(groups: Sequence[KVCacheGroupSpec], size: int) -> tuple[CacheGroup, ...]:
+def groups_of(
+    groups: Sequence[KVCacheGroupSpec], size: int, *, drops: bool
+) -> tuple[CacheGroup, ...]:
     """The groups of caches, with the blocks of each that a hit needs; none where there is one of
     full attention.
 
     Args:
         size: tokens of a position, in which blocks are hashed.
+        drops: whether the last block that is found is dropped.
     """
     if len(groups) == 1 and isinstance(groups[0].kv_cache_spec, FullAttentionSpec):
         return ()
-    return tuple(_group_of(at, group.kv_cache_spec, size) for at, group in enumerate(groups))
+    specs = (group.kv_cache_spec for group in groups)
+    return tuple(_group_of(at, spec, size, drops=drops) for at, spec in enumerate(specs))
 
 
-def _group_of(number: int, spec: KVCacheSpec, size: int) -> CacheGroup:
-    """A group: of a sliding window vLLM needs the blocks of all its tokens but the last.
+def _group_of(number: int, spec: KVCacheSpec, size: int, *, drops: bool) -> CacheGroup:
+    """A group: of a sliding window vLLM needs the blocks of all its tokens but the last, and the
+    block that it drops.
 
     Which blocks a chunked group needs depends on the length of the hit, which no kind of group
     states: all of them count as needed.
@@ -219,7 +275,7 @@ def _group_of(number: int, spec: KVCacheSpec, size: int) -> CacheGroup:
         return CacheGroup(number, "state", span=span)
     window = vars(spec).get("sliding_window") if isinstance(spec, SlidingWindowSpec) else None
     if window is not None:
-        return CacheGroup(number, "window", -(-(window - 1) // spec.block_size), span)
+        return CacheGroup(number, "window", -(-(window - 1) // spec.block_size) + drops, span)
     return CacheGroup(number, "full", span=span)
 
 

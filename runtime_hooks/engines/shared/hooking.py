@@ -94,7 +94,8 @@ class VllmAdapter:
     def groups(self, scheduler: Any) -> tuple[CacheGroup, ...]:
         """The groups of caches of an engine, if it has several."""
         groups = scheduler.kv_cache_config.kv_cache_groups
-        return groups_of(groups, scheduler.hash_block_size)
+        drops = bool(scheduler.kv_cache_manager.coordinator.eagle_group_ids)
+        return groups_of(groups, scheduler.hash_block_size, drops=drops)
 
     def configured(self, flags: Sequence[str], *, load: bool) -> Configuration:
         """What the engine makes of a model and the flags of its server."""
@@ -156,6 +157,7 @@ class VllmAdapter:
                 )
         except Exception:
             wraps.remove()  # all hooks or none
+            controller.leave()
             raise
         return attachment
 

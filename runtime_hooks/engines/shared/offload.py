@@ -10,7 +10,7 @@ from vllm.v1.kv_offload.base import LookupResult, ReqContext
 from vllm.v1.request import RequestStatus
 
 from runtime_hooks.claims.arrivals import Refusal
-from runtime_hooks.engines.shared.worker import FAILED_STORES
+from runtime_hooks.engines.shared.worker import FAILED_STORES, FAULTS
 from runtime_hooks.trace.names import Place
 
 if TYPE_CHECKING:
@@ -37,6 +37,10 @@ def manager_of(scheduler: Any) -> Any:
     return connector.connector_scheduler.manager
 
 
+class WorkerFault(Exception):
+    """An exception of the plugin in an offloading worker, by its class; that worker logged it."""
+
+
 class OffloadHooks:
     """The hooks on the offloading of one scheduler.
 
@@ -51,9 +55,7 @@ class OffloadHooks:
         self._kept: Counter[bytes] = Counter()  # copies that are excluded from eviction
         self._failing: set[str] = set()  # requests whose load fails by the drill
         self._aborted: set[str] = set()  # aborted requests whose load is under way
-        self._unstored: set[bytes] = (
-            set()
-        )  # contents of failed stores that vLLM is about to complete
+        self._unstored: dict[int, set[bytes]] = {}  # contents of failed stores, by job
 
     def has(self, keys: Sequence[bytes]) -> list[bytes]:
         """The copies that can be loaded."""
@@ -120,7 +122,8 @@ class OffloadHooks:
             done, failing = list(keys), list[str]()
             if success:
                 self._wraps.attempt("complete_store", self._fail_store, done, failing)
-            success = success and self._unstored.isdisjoint(done) and not failing
+            failed = any(not keys.isdisjoint(done) for keys in self._unstored.values())
+            success = success and not (failed or failing)
             call(done, req_context, success)
             if success:
                 self._wraps.attempt("complete_store", self._controller.offloaded.stored, done)
@@ -136,20 +139,24 @@ class OffloadHooks:
             self._fail_stores[claim] -= 1
 
     def _output(self, call: Callable[[Any], None]) -> Callable[[Any], None]:
-        """Find the stores that failed: vLLM takes every store to succeed."""
+        """Read what the workers report besides: vLLM takes every store to succeed."""
 
         def update_connector_output(connector_output: Any) -> None:
-            self._wraps.attempt("update_connector_output", self._note_unstored, connector_output)
+            meta = connector_output.kv_connector_worker_meta
+            self._wraps.attempt("update_connector_output", self._note_unstored, meta)
+            for fault in getattr(meta, FAULTS, ()):  # before a transfer counts that is not checked
+                self._wraps.note("OffloadingWorker", WorkerFault(fault))
             call(connector_output)
-            self._unstored.clear()
 
         return update_connector_output
 
-    def _note_unstored(self, connector_output: Any) -> None:
+    def _note_unstored(self, meta: Any) -> None:
+        """Note failed stores. The ranks of an engine may report one job in different steps."""
         jobs = self._scheduler.connector.connector_scheduler._jobs
-        for job in getattr(connector_output.kv_connector_worker_meta, FAILED_STORES, ()):
-            if job in jobs:
-                self._unstored.update(jobs[job].keys)
+        for job in self._unstored.keys() - jobs.keys():
+            del self._unstored[job]
+        for job in getattr(meta, FAILED_STORES, set()) & jobs.keys():
+            self._unstored[job] = set(jobs[job].keys)
 
     def _storing(self, call: Callable[..., Any]) -> Callable[..., Any]:
         def prepare_store(keys: Any, req_context: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from runtime_hooks.engines.shared.attributes import READS
-from runtime_hooks.engines.shared.engine import CONNECTORS, Tried
+from runtime_hooks.engines.shared.engine import CONNECTORS, DRAFTING, Tried
 from runtime_hooks.engines.shared.hook_points import LOADS, POINTS
 from runtime_hooks.engines.shared.hooking import VllmAdapter
 
@@ -19,6 +19,9 @@ _TRIED: Final = Tried(
     several=CONNECTORS,
     images=True,
     within=True,
+    sparse=True,
+    drafting=(*DRAFTING, "mtp"),
+    dropping=True,
 )
 
 ADAPTER: Final[Adapter] = VllmAdapter((*POINTS, *READS, *LOADS), _TRIED)

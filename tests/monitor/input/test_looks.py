@@ -41,6 +41,15 @@ LINES: Final = {
         "a log line of NVIDIA Dynamo",
         "resident-claims routes",
     ),
+    json.dumps({"id": "cmpl-1", "usage": None}): (
+        "an answer to a client",
+        "resident-claims routes",
+    ),
+    "schema: resident-claims/registry/1": ("a registry of claims", "it stands before"),
+    json.dumps({"schema": "resident-claims/descriptor/1"}): (
+        "a document of resident-claims/descriptor",
+        "give a trace",
+    ),
     json.dumps(stored(1)): ("a KV event without its batch", "docs/kv-events.md"),
 }
 FILES: Final = {

@@ -205,7 +205,23 @@ class TestRuns:
     def test_one_claim(self, tmp_path: Path) -> None:
         """A run has two claims."""
         run = self.changed(tmp_path, lambda lines: lines[:5])
-        assert (run.arm, run.why) == (None, "1 claim of soft_priority, not two")
+        assert (run.arm, run.why) == (None, "1 claim of soft_priority; two are needed")
+
+    def test_other_mode(self, tmp_path: Path) -> None:
+        """A claim of another mode is none of the two, also where its acceptance states no mode."""
+
+        def hard(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+            name = {"claim_id": "claim:hard", "object_id": "prefix:hard"}
+            stated = {key: value for key, value in lines[0].items() if key != "priority"}
+            registered = {**stated, **name, "mode": "hard_protected"}
+            accepted = {**registered, "kind": "claim_accepted"}
+            del accepted["mode"]
+            return [registered, accepted, *lines]
+
+        assert self.changed(tmp_path, hard).names == ("claim:a", "claim:b")
+        run = self.changed(tmp_path, lambda lines: hard(lines)[:2])
+        why = "0 claims of soft_priority, 1 of hard_protected; two are needed"
+        assert (run.arm, run.why) == (None, why)
 
 
 class TestAttacks:
@@ -408,6 +424,13 @@ class TestCommand:
         found, schema = json.loads(capsys.readouterr().out), pressure_schema()
         assert faults(found, schema, schema) == []
         assert found["influence"] == "inconclusive"
+
+    def test_registry_alone(self, capsys: Capture) -> None:
+        """A registry without a capture is named for what it is, with the form that is read."""
+        assert main(["pressure", str(SAMPLES.parent / "watch/registry.yaml")]) == 2
+        err = capsys.readouterr().err
+        assert "it looks like a registry of claims" in err
+        assert "pressure REGISTRY=CAPTURE" in err
 
     @pytest.mark.parametrize("run", ["gone.jsonl", "gone.yaml=gone.jsonl", f"={sample('equal')}"])
     def test_refused(self, run: str, capsys: Capture) -> None:

@@ -113,7 +113,7 @@ class TestRead:
     @pytest.mark.parametrize(
         ("line", "why"),
         [
-            ({"kind": "request_arrived"}, "an event without a kind"),
+            ({"kind": "request_arrived"}, "it looks like a trace"),
             (choice() | {"logit": "2"}, "logit"),
             (end(request_id=""), "request_id"),
             (end(replay={"trace_block_size": SIZE, "input_sequence_hashes": ["x"]}), "hashes"),
@@ -332,6 +332,40 @@ class TestCommand:
         path = tmp_path / "none.jsonl"
         assert main(["routes", str(SAMPLES / "registry.yaml"), str(path)]) == 2
         assert "no such file" in capsys.readouterr().err
+
+    @pytest.mark.parametrize(
+        ("file", "what"),
+        [
+            ("routes/trace.jsonl", "it looks like a request trace of NVIDIA Dynamo"),
+            ("routes/frontend.jsonl", "it looks like a log line of NVIDIA Dynamo"),
+            ("routes/answers.jsonl", "it looks like an answer to a client"),
+            ("hard_protected_victim.jsonl", "it looks like a trace"),
+            ("watch/capture.jsonl", "it looks like a capture of KV events"),
+        ],
+    )
+    def test_no_registry(self, file: str, what: str, capsys: Capture) -> None:
+        """A file that is no registry is named for what it is, with what is expected."""
+        assert main(["routes", str(SAMPLES.parent / file), RECORDS[0]]) == 2
+        err = capsys.readouterr().err
+        assert what in err
+        assert "expected: a registry of claims" in err
+
+    @pytest.mark.parametrize(
+        ("file", "what"),
+        [
+            ("routes/registry.yaml", "it looks like a registry of claims"),
+            ("hard_protected_victim.jsonl", "it looks like a trace"),
+            ("watch/capture.jsonl", "it looks like a capture of KV events"),
+            ("repeat/runs.yaml", "it looks like a document of resident-claims/runs"),
+            ("README.md", "not JSON"),
+        ],
+    )
+    def test_no_records(self, file: str, what: str, capsys: Capture) -> None:
+        """So is a file that has no records of requests."""
+        assert main(["routes", str(SAMPLES / "registry.yaml"), str(SAMPLES.parent / file)]) == 2
+        err = capsys.readouterr().err
+        assert what in err
+        assert "expected: a request trace of NVIDIA Dynamo" in err
 
     def test_extra(self, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
         """Without xxhash the command says what to install."""

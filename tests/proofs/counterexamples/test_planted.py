@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import pytest
 
+from models.counterexamples import RECORDED
 from models.framework.model import Fact, Next
 from models.registry import inferences
 from models.runtimes.continuum.scheduler import Scheduler
@@ -16,7 +17,7 @@ from models.runtimes.sglang_hicache.tiers import Node, Tiers
 from models.runtimes.tensorrt_llm import pools
 from models.runtimes.tensorrt_llm.pools import Pools
 from models.runtimes.vllm_pool import model as vllm_pool
-from proofs.counterexamples.page import RECORDED, recorded
+from proofs.counterexamples.page import recorded
 from proofs.counterexamples.refute import refute
 from proofs.counterexamples.suite import row_of
 from spec.events.canonical import as_jsonl

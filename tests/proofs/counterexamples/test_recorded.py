@@ -8,15 +8,16 @@ from typing import Any
 import msgspec
 import pytest
 
+from models.counterexamples import RECORDED, file_name
 from models.framework.premises import patched
 from models.framework.shims import claim_of
 from models.registry import inferences, runtime
 from monitor.check.events import EventMonitor
 from proofs.counterexamples.folder import read_index
 from proofs.counterexamples.labels import labelled
-from proofs.counterexamples.page import RECORDED, pages, recorded
+from proofs.counterexamples.page import pages, recorded
 from proofs.counterexamples.refute import refute
-from proofs.counterexamples.suite import Row, concludes_of, file_name, files
+from proofs.counterexamples.suite import Row, concludes_of, files
 from proofs.counterexamples.verify import compared
 from proofs.product.accepts import is_run
 from spec.claims.states import Mode

@@ -9,10 +9,11 @@ from typing import Any
 import msgspec
 import pytest
 
+from models.counterexamples import file_name
 from models.registry import runtime
 from proofs.counterexamples.folder import read_index
 from proofs.counterexamples.refute import refute
-from proofs.counterexamples.suite import Row, Suite, file_name, files
+from proofs.counterexamples.suite import Row, Suite, files
 from proofs.counterexamples.verify import Change, compared, selection
 from spec.language.errors import SpecError
 

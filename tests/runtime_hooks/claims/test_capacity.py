@@ -14,6 +14,7 @@ from runtime_hooks.claims.metadata import claim_of
 from runtime_hooks.enforce.victim_exclusion import VictimExclusion
 from runtime_hooks.trace.names import Place
 from runtime_hooks.tracking.ledger import Ledger
+from spec.events.canonical import CacheGroup
 from tests.runtime_hooks.tiny import IDENTITY, TinyPool, claim
 
 Prompt = tuple[str, int]
@@ -81,6 +82,23 @@ class TestBlockers:
         assert ["claim:01"] == [entry.claim_id for entry in blockers(entries, claimed, 1)]
         both = blockers(entries, claimed, 4)
         assert ["claim:01", "claim:00"] == [entry.claim_id for entry in both]
+
+
+class TestShared:
+    """Which claims a prompt begins with."""
+
+    @given(PROMPTS, PROMPTS, st.sampled_from([(), (CacheGroup(0, "window", 2),)]))
+    def test_shared(self, claimed: Prompt, asked: Prompt, stated: tuple[CacheGroup, ...]) -> None:
+        """A claim is found by the last of its blocks that the prompt has, and not after its end."""
+        ledger, entry, other = Ledger(Groups(stated)), entry_of(0, claimed), entry_of(1, asked)
+        entry.blocks = Groups(stated).needed(entry.keys)
+        ledger.add(entry)
+        common = [at for at, key in enumerate(entry.keys) if key in other.keys]
+        needed = [at for at in common if entry.keys[at] in entry.blocks]
+        assert bool(common) is ledger.begins(other.keys)
+        assert ({entry: needed[-1] + 1} if needed else {}) == ledger.shared(other.keys)
+        ledger.remove(entry)
+        assert (False, {}) == (ledger.begins(other.keys), ledger.shared(other.keys))
 
 
 class TestHolds:

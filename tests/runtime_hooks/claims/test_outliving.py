@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +17,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from runtime_hooks.claims import outliving
-from runtime_hooks.claims.outliving import MOST_CLAIMS, SCHEMA, Outliving, Stored, save, take
+from runtime_hooks.claims.outliving import (
+    MOST_CLAIMS,
+    SCHEMA,
+    Outliving,
+    Stored,
+    lock,
+    save,
+    take,
+)
 from spec.language.errors import SpecError
 
 STORED = Stored(
@@ -50,6 +60,45 @@ def names(path: str) -> list[str]:
     """What is in its folder, without random parts of names."""
     found = os.listdir(os.path.dirname(path))
     return sorted(".".join(p for p in name.split(".") if len(p) != 8) for name in found)
+
+
+class TestLocked:
+    def test_one(self, path: str) -> None:
+        """One engine at a time has the file, also across a save and a take."""
+        first = lock(path)
+        for act in (lambda: save(path, CONTENT), lambda: take(path), lambda: None):
+            act()
+            with pytest.raises(SpecError, match=f"another engine uses {path}; name another"):
+                lock(path)
+        first.close()
+        lock(path).close()
+
+    def test_killed(self, path: str) -> None:
+        """A killed engine has it no more."""
+        code = "import sys; from runtime_hooks.claims.outliving import lock; held = lock("
+        code += "sys.argv[1]); print(flush=True); sys.stdin.read()"
+        command = [sys.executable, "-c", code, path]
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        with subprocess.Popen(command, **pipes) as other:
+            assert other.stdout is not None
+            other.stdout.readline()
+            with pytest.raises(SpecError, match="another engine uses"):
+                lock(path)
+            other.kill()
+            other.wait()
+            lock(path).close()
+
+    @pytest.mark.parametrize("name", ["there", "linked"])
+    def test_cannot(self, path: str, name: str) -> None:
+        """It is refused where the lock cannot be made: the name is a folder's, or a link."""
+        beside = Path(f"{path}.lock")
+        if name == "there":
+            beside.mkdir()
+        else:
+            beside.symlink_to(f"{path}.other")
+        with pytest.raises(SpecError, match=r"outliving\.json\.lock cannot be locked: "):
+            lock(path)
+        assert not Path(f"{path}.other").exists()
 
 
 class TestWritten:

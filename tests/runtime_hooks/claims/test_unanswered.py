@@ -167,5 +167,5 @@ def test_any_order(acts: list[tuple[str, str]]) -> None:
         assert bool(current) == bool(live(engine))
     for name in running:
         engine.finish(name)
-    unanswered = engine.controller._admission._unanswered
+    unanswered = engine.controller._admission.unanswered
     assert ({}, {}) == (unanswered._claims, unanswered._requests)

@@ -78,7 +78,14 @@ def stop(engine: TinyEngine) -> list[Event]:
     """Stop an engine in order; everything that it reported."""
     engine.controller.save()
     engine.controller.close()
+    engine.controller.leave()
     return engine.events()
+
+
+def resumed(engine: TinyEngine) -> TinyEngine:
+    """An engine that has taken the claims of the one before."""
+    engine.controller.start()
+    return engine
 
 
 def reasons(events: list[Event], kind: str) -> list[tuple[str | None, str | None]]:
@@ -140,6 +147,7 @@ class TestStops:
         engine = start()
         assert engine.serve("a", 60, claim(resume="recompute"))
         engine.controller.close()
+        engine.controller.leave()
         assert not path.exists()
         assert {} == states(start())
 
@@ -207,8 +215,9 @@ class TestStops:
         third.controller.start()
         assert ["claim:a (resumed 2)"] == [*states(third)]
 
-    def test_once(self, start: Start) -> None:
-        """Two engines that start with one file do not resume a claim twice."""
+    def test_once(self, start: Start, path: Path, caplog: pytest.LogCaptureFixture) -> None:
+        """Of two engines with one file the second resumes no claim, rejects those that would
+        outlive it, and leaves the file to the first, whose stop it does not undo."""
         first = start()
         assert first.serve("a", 60, claim(resume="recompute"))
         stop(first)
@@ -216,6 +225,51 @@ class TestStops:
         for engine in found:
             engine.controller.start()
         assert [1, 0] == [len(states(engine)) for engine in found]
+        assert f"no claim outlives this engine: another engine uses {path}" in caplog.text
+        second, third = found
+        assert third.serve("b", 20, claim("claim:b", 20, resume="recompute"))
+        why = "it could not lock the file that its setting resume names"
+        assert {"claim": f"no claim outlives this engine: {why}"} == third.answers[-1]
+        stop(second)
+        written = path.read_bytes()
+        stop(third)
+        assert written == path.read_bytes()
+        assert {"claim:a (resumed 1)": "waiting"} == states(resumed(start()))
+
+    @pytest.mark.parametrize(
+        ("more", "ended", "written"),
+        [({}, False, False), ({"on_abort": "keep"}, False, True), ({}, True, True)],
+        ids=["unanswered", "kept without an answer", "answered"],
+    )
+    def test_unanswered(
+        self, start: Start, more: dict[str, Any], ended: bool, written: bool
+    ) -> None:
+        """A claim whose owner has no answer yet is not written: it ends with its request, unless
+        it says otherwise."""
+        first = start()
+        prompt = lambda: Prompt((97,) * 640)  # noqa: E731
+        stated = claim(blocks=20, resume="recompute", **more)
+        arrival = Arrival("a", keys_of("a", 20), 20, 20, stated, prompt=prompt)
+        assert {"claim": "", "resume": "recompute"} == first.arrive(arrival)[1]
+        if ended:
+            first.finish("a")
+        assert first.serve("b", 20, claim("claim:b", 20, resume="recompute"))
+        stop(first)
+        names = ["claim:a (resumed 1)"] * written + ["claim:b (resumed 1)"]
+        assert names == [*states(resumed(start()))]
+
+    def test_unanswered_successor(self, start: Start) -> None:
+        """A successor whose owner sends the claim again without an answer is written all the same:
+        its owner knew the first one."""
+        first = start()
+        assert first.serve("a", 20, claim(blocks=20, resume="recompute"))
+        stop(first)
+        second = start()
+        prompt = lambda: Prompt((97,) * 640)  # noqa: E731
+        stated = claim(blocks=20, resume="recompute")
+        second.arrive(Arrival("a", keys_of("a", 20), 20, 20, stated, prompt=prompt))
+        stop(second)
+        assert ["claim:a (resumed 2)"] == [*states(resumed(start()))]
 
 
 class TestOwner:

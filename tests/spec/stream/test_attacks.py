@@ -56,7 +56,10 @@ class TestRestated:
             event("block_cached", claim_id="a", block_ids=(3,), positions=(1,), group=1),
             event("claim_materialized", claim_id="a"),
         ]
-        restated = [type(each)(**{**_fields(each), "restated": True}) for each in [*claim(), *held]]
+        restated = [
+            type(each)(**{**_fields(each), "restated": True})
+            for each in [*claim(footprint=3), *held]
+        ]
         lines = [
             mark("stream_opened", groups=TWO_GROUPS),
             mark("stream_restated", sequence=7, groups=TWO_GROUPS if again else ()),

@@ -174,7 +174,41 @@ class TestGroups:
         found = verdict(judge, obligation="victim_exclusion_before_violation")
         assert (Verdict.VIOLATED is found) is evicted
 
-    @pytest.mark.parametrize("footprint", [4, 5])
+    WINDOW_ALONE = mark("stream_opened", groups=((0, "window", 2),))
+    LAST = (
+        event("block_cached", claim_id="a", block_ids=(1, 2, 3), positions=(1, 2, 3)),
+        event("claim_materialized", claim_id="a"),
+    )
+
+    @pytest.mark.parametrize(("block", "found"), [(1, KEPT), (2, VIOLATED)])
+    def test_window_alone(self, block: int, found: ModeVerdict) -> None:
+        """Where every group has a window, a claim is the last window before its end: it takes fewer
+        blocks than its predicate has positions, and one before the window may be evicted."""
+        lines: list[Event | StreamMark] = [
+            self.WINDOW_ALONE,
+            *claim(blocks=4, footprint=2, keys=("k0", "k1", "k2", "k3")),
+            *self.LAST,
+        ]
+        assert 2 == self.total(lines)
+        lines += [event("block_evicted", block_ids=(block,)), mark("stream_closed")]
+        judge = judged(lines)
+        assert not judge.breaks
+        obligation = "victim_exclusion_before_violation"
+        assert (found is VIOLATED) is (verdict(judge, obligation=obligation) is Verdict.VIOLATED)
+        assert (found is KEPT) is (verdict(judge) is KEPT)
+
+    @pytest.mark.parametrize(
+        ("opened", "fewest"), [(OPENED, 5), (WINDOW_ALONE, 2), (mark("stream_opened"), 4)]
+    )
+    def test_room(self, opened: StreamMark, fewest: int) -> None:
+        """A commitment to fewer blocks than the predicate needs in all groups contradicts it."""
+        for footprint in (fewest - 1, fewest):
+            terms = claim(blocks=4, footprint=footprint)
+            judge = judged([opened, *terms, mark("stream_closed")])
+            broken = [Code.ENTRY_CONTRADICTS] if footprint < fewest else []
+            assert broken == codes(judge)
+
+    @pytest.mark.parametrize("footprint", [5, 6])
     def test_unknown_blocks(self, footprint: int) -> None:
         """Without keys, or with another footprint, it is unknown which blocks a claim takes."""
         keys = () if footprint == 5 else ("k0", "k1", "k2", "k3")
