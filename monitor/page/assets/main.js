@@ -5,15 +5,15 @@ function show_verdict() {
   put("files", D.inputs.map((each) => each.file).join(", "));
   put("verdict", chip(D.verdict), el("h1", {}, `${sentence(shown)}.`));
   $("verdict").className = D.verdict;
-  for (const each of D.breaks.slice(0, 5)) {
-    const [title, remedy] = D.remedies[each.code];
-    $("verdict").append(el("p", { class: "break" }, `${each.code} ${title}, line ${each.line}: ${each.why}. What to do: ${remedy}.`));
-  }
-  const open = [...new Set(T.found.code)].filter((each) => each !== ABSENT).map(text).filter((code) => !D.breaks.some((each) => each.code === code));
-  if (D.verdict === "inconclusive")
-    for (const code of open.slice(0, 3)) $("verdict").append(el("p", { class: "break" }, `${code} ${D.remedies[code][0]}. What to do: ${D.remedies[code][1]}.`));
-  for (const each of D.unjudged.claims.slice(0, 3))
-    $("verdict").append(el("p", { class: "break" }, `Claim ${each.claim_id} is not judged: ${each.why}. What to do: --mode ${each.hint ?? "MODE"} judges it by that mode.`));
+  if (D.verdict === "kept") return;
+  const note = (string) => $("verdict").append(el("p", { class: "break" }, string));
+  const coded = (code, where = "") => note(`${code} ${D.remedies[code][0]}${where}. What to do: ${D.remedies[code][1]}.`);
+  for (const { code, line, why } of D.breaks.slice(0, 5)) coded(code, `, line ${line}: ${why}`);
+  const codes = [...new Set(T.found.code)].filter((each) => each !== ABSENT).map(text);
+  const others = codes.filter((code) => !D.breaks.some((each) => each.code === code));
+  if (D.verdict === "inconclusive") for (const code of others.slice(0, 3)) coded(code);
+  for (const { claim_id, why, hint } of D.unjudged.claims.slice(0, 3))
+    note(`Claim ${claim_id} is not judged: ${why}. What to do: --mode ${hint ?? "MODE"} judges it by that mode.`);
 }
 
 function show_about() {
