@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from monitor.check.conclude import text_of
 from monitor.page.columns import ABSENT, Columns, Texts
 from monitor.timeline.items import Linked, Phase
 from spec.claims.states import TERMINAL, ClaimState
@@ -118,12 +119,12 @@ class Collected:
 
     def _want(self, rank: int, file: str, line: int | None) -> None:
         if line is not None and len(self._wanted[rank]) < 2 * _MOST_BREAKS:
-            self._wanted[rank][file, line] = None
+            self._wanted[rank][text_of(file), line] = None
 
     # Items.
 
     def _streambegun(self, item: items.StreamBegun) -> None:
-        file = item.point.file
+        file = text_of(item.point.file)
         self._base.setdefault(file, item.point.at)
         self.axis = item.axis
         # Streams begin in another order than they are numbered, where a clock is known late.

@@ -51,6 +51,13 @@ def test_refuses_what_it_cannot_read_or_write(tmp_path: Path, capsys: Capture) -
     assert "Traceback" not in capsys.readouterr().err
 
 
+def test_reads_a_file_whose_name_is_no_text(tmp_path: Path) -> None:
+    """Bytes of the name that are no UTF-8 are replaced in the page."""
+    trace, page = tmp_path / "\udcff.jsonl", tmp_path / "page.html"
+    trace.write_bytes(VICTIM.read_bytes())
+    assert 1 == main(["report", str(trace), "-o", str(page)])
+
+
 def test_never_writes_over_a_trace(tmp_path: Path) -> None:
     """The output is not one of the inputs."""
     trace = tmp_path / "trace.jsonl"
