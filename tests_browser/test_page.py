@@ -95,10 +95,13 @@ def test_keeps_the_text_of_a_trace_text(open_page: Open, write: Write, tmp_path:
     """A claim named as a script is shown by its name, and it does not run."""
     trace = tmp_path / "hostile.jsonl"
     named = VICTIM.read_text().replace('"claim:system-prompt"', json.dumps(HOSTILE))
+    named = named.replace("tenant-a", "tenant\u202e-a")
     trace.write_text(named.replace('"active-1"', json.dumps(HOSTILE)))
     page = open_page(write(trace))
     assert HOSTILE in page.locator("#answers h2").inner_text()
     assert 0 == page.locator("img").count()
+    page.locator("#answers h2 button").click()
+    assert "tenant\\u{202e}-a" in region(page)
     assert "owned" != page.title()
 
 
@@ -153,14 +156,14 @@ class TestFilters:
         page = open_page(broken)
         page.fill("#search", "evicted")
         page.wait_for_timeout(150)
-        assert "1 event" in page.locator("#matches").inner_text()
+        assert "1 event" in page.locator("#match-count").inner_text()
         page.fill("#search", "")
         page.select_option("#by-kind", label="losses")
         page.wait_for_timeout(150)
-        assert "1 event" in page.locator("#matches").inner_text()
+        assert "1 event" in page.locator("#match-count").inner_text()
         page.select_option("#by-kind", label="all")
         page.select_option("#by-verdict", "kept")
-        assert "0 claims" in page.locator("#matches").inner_text()
+        assert "0 claims" in page.locator("#match-count").inner_text()
 
     def test_has_all_in_tables(self, open_page: Open, broken: Path) -> None:
         """What the canvas draws is in tables, too, and all of them are printed."""

@@ -91,7 +91,7 @@ function apply_filters() {
   if (!same) fill_table("claims", claims);
   if (!same) fill_table("requests", requests);
   fill_table("events", events);
-  put("matches", searched || narrow || kind ? `${plural(claims.length, "claim")}, ${plural(requests.length, "request")}, ${plural(events.length, "event")}` : "");
+  put("match-count", searched || narrow || kind ? `${plural(claims.length, "claim")}, ${plural(requests.length, "request")}, ${plural(events.length, "event")}` : "");
   redraw();
 }
 

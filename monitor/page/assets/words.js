@@ -24,7 +24,9 @@ function fill(element, attributes, children) {
 const $ = (id) => document.getElementById(id);
 const put = (id, ...children) => $(id).replaceChildren(...children.flat(Infinity).filter(Boolean));
 
-const text = (number) => (number === ABSENT ? NOT_STATED : D.texts[number]);
+// Characters that are not seen, or that turn the direction of a text, as their numbers.
+const visible = (string) => string.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (each) => `\\u{${each.codePointAt(0).toString(16)}}`);
+const text = (number) => (number === ABSENT ? NOT_STATED : visible(D.texts[number]));
 const whole = (number) => (number === ABSENT ? NOT_STATED : number.toLocaleString("en"));
 const plural = (number, what) => `${number.toLocaleString("en")} ${what}${number === 1 ? "" : "s"}`;
 const words = (name) => name.replaceAll("_", " ");
@@ -59,9 +61,12 @@ const found_verdict = (row) => D.names.found[T.found.verdict[row]];
 const obligation = (row) => D.names.obligations[T.found.obligation[row]];
 const kind_of = (event) => D.names.kinds[T.event.kind[event]];
 const stream_name = (stream) =>
-  [D.streams[stream].name || "stream without a name", ...(D.inputs.length > 1 ? [file_of(stream).split("/").at(-1)] : [])].join(" in ");
+  [visible(D.streams[stream].name) || "stream without a name", ...(D.inputs.length > 1 ? [file_of(stream).split("/").at(-1)] : [])].join(" in ");
 const file_of = (stream) => D.streams[stream].file;
-const quoted = (stream, line) => D.quotes[file_of(stream)]?.[line];
+const quoted = (stream, line) => {
+  const found = D.quotes[file_of(stream)]?.[line];
+  return found === undefined ? found : visible(found);
+};
 
 // A colour of the theme, for what is drawn on a canvas.
 let colours = {};
