@@ -15,7 +15,6 @@ import pytest
 from vllm.distributed.kv_transfer.kv_connector.factory import KVConnectorFactory
 from vllm.platforms.cpu import CpuPlatform
 
-from runtime_hooks.engines import adapter_of, installed
 from runtime_hooks.trace.faults import LOG
 from spec.claims.claim import Mode
 from tests_vllm.connectors import FailingConnector
@@ -72,12 +71,9 @@ def make(tmp_path: Path) -> Iterator[Make]:
 
 
 @pytest.fixture
-def tried(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Arm engines with the connector that fails, as if it had been tried."""
+def failing_loads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have vLLM know the connector that fails."""
     name = FailingConnector.__name__
-    adapter: Any = adapter_of(installed())[0]
-    more = adapter.tried._replace(connectors=(*adapter.tried.connectors, name))
-    monkeypatch.setattr(adapter, "tried", more)
     loader: Any = lambda: FailingConnector  # noqa: E731
     monkeypatch.setitem(KVConnectorFactory._registry, name, loader)
     monkeypatch.setattr(FailingConnector, "fails", [])

@@ -63,7 +63,7 @@ OTHERS |= {
 }
 OTHERS |= {"contiguous", "cpu", "device", "dtype", "numpy", "shape", "to", "tobytes"}
 OTHERS |= {"FULL", "NONE", "routes", "__name__", "nbytes", "__cause__"}
-OTHERS |= {"ROUTED_REUSE", "protection_mode", "set"}
+OTHERS |= {"ROUTED_REUSE", "protection_mode", "set", "view"}
 OTHERS |= {"model_tag", "parse_args", "from_cli_args", "create_engine_config", "get_class"}
 OTHERS |= {"OPENAI_API_SERVER", "getvalue"}
 """Attributes of objects that are no part of the engine: of Python, Pydantic, torch, NumPy,

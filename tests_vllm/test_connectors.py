@@ -30,15 +30,13 @@ KEPT = ModeVerdict.KEPT
 MODES = tuple(mode for mode in TAKEN if mode is not Mode.OFFLOADABLE)
 RESIDENT, ACTIVE = ("resident", 61), ("active", 70)
 
-pytestmark = pytest.mark.skipif(
-    "ExampleConnector" not in ADAPTER.tried.connectors, reason="not tried with this version"
-)
+pytestmark = pytest.mark.skipif(not ADAPTER.tried.connectors, reason="not tried with this version")
 
 Failing = Callable[..., Engine]
 
 
 @pytest.fixture
-def failing(make: Make, tmp_path: Path, tried: None) -> Failing:
+def failing(make: Make, tmp_path: Path, failing_loads: None) -> Failing:
     """Make an engine whose connector fails."""
     name = FailingConnector.__name__
 

@@ -347,7 +347,7 @@ def configured(kind: str, folder: Path) -> tuple[int, dict[str, Any]]:
 @pytest.fixture(
     params=["one cache", *(pytest.param(kind, marks=pytest.mark.deep) for kind in OTHER)]
 )
-def stage(make: Make, tried: None, tmp_path: Path, request: pytest.FixtureRequest) -> Stage:
+def stage(make: Make, failing_loads: None, tmp_path: Path, request: pytest.FixtureRequest) -> Stage:
     usable, engine = configured(request.param, tmp_path)
     resume = str(tmp_path / "outliving.json")
     # vLLM itself fails where a load into several caches does.

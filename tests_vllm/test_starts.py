@@ -28,7 +28,8 @@ from vllm.v1.kv_cache_interface import (
 
 from runtime_hooks.demo.tiny import DEVICE
 from runtime_hooks.engines.distribution import name_as_vllm
-from runtime_hooks.engines.shared.engine import CONNECTORS, DRAFTING, unfit
+from runtime_hooks.engines.shared import hooking
+from runtime_hooks.engines.shared.engine import DRAFTING, unfit
 from runtime_hooks.engines.shared.engine import Tried as EngineTried
 from runtime_hooks.plugin.arming import arm, disarm
 from runtime_hooks.settings.config import Settings
@@ -127,8 +128,8 @@ OWN = KVTransferConfig(
     kv_connector="OffloadingConnector", kv_connector_module_path="own", kv_role="kv_both"
 )
 ALL = EngineTried(
-    (*CONNECTORS, "ExampleConnector", "MultiConnector", "NixlConnector"),
-    several=CONNECTORS,
+    connectors=True,
+    several=True,
     images=True,
     within=True,
     sparse=True,
@@ -154,15 +155,6 @@ REFUSED: dict[str, tuple[Callable[[], dict[str, Any]], str]] = {
     "prefill": (sized("prefill_context_parallel_size"), "prefill_context_parallel_size is 2"),
     "decode": (sized("decode_context_parallel_size"), "decode_context_parallel_size is 2"),
     "drafting": (lambda: {"speculative": SimpleNamespace(method="medusa")}, "drafted by medusa"),
-    "connector": (
-        lambda: {"transfer": KVTransferConfig(kv_connector="MooncakeConnector", kv_role="kv_both")},
-        "the KV connector is MooncakeConnector, which is none of those that were tried: Offloading",
-    ),
-    "connector of a module": (lambda: {"transfer": OWN}, "connector is own.OffloadingConnector"),
-    "connector, tensor": (
-        sized("tensor_parallel_size", transfer=SAVING),
-        "the KV connector is ExampleConnector, which was tried with one tensor-parallel rank",
-    ),
     "connector, adapters": (
         lambda: {"transfer": SAVING, "lora": object()},
         "the KV connector is ExampleConnector, which was tried without adapters",
@@ -170,22 +162,6 @@ REFUSED: dict[str, tuple[Callable[[], dict[str, Any]], str]] = {
     "connector, drafting": (
         lambda: {"transfer": SAVING, "speculative": SimpleNamespace(method="ngram")},
         "the KV connector is ExampleConnector, which was tried without drafting",
-    ),
-    "connectors": (
-        lambda: {"transfer": several("ExampleConnector", "MooncakeConnector")},
-        "the KV connector is MooncakeConnector",
-    ),
-    "connectors, with NIXL": (
-        lambda: {"transfer": several("ExampleConnector", "NixlConnector")},
-        "NixlConnector is a part of MultiConnector, and was tried by itself",
-    ),
-    "connectors, with a tier": (
-        lambda: {"transfer": several("ExampleConnector", "OffloadingConnector")},
-        "OffloadingConnector is a part of MultiConnector, and was tried by itself",
-    ),
-    "connectors of a module": (
-        lambda: {"transfer": several("ExampleConnector", kv_connector_module_path="own")},
-        "the KV connector is own.ExampleConnector",
     ),
     "images, groups": (
         lambda: {"multimodal": True, "specs": [full(), sliding()]},
@@ -282,8 +258,10 @@ TRIED: dict[str, Callable[[], dict[str, Any]]] = {
     "groups, with a tier": lambda: {"specs": [full(), sliding()], "transfer": OFFLOADING},
     "sizes of windows": lambda: {"specs": [full(), sliding(64)]},
     "offloading": lambda: {"transfer": OFFLOADING},
-    "saving": lambda: {"transfer": SAVING},
-    "saving twice": lambda: {"transfer": several("ExampleConnector", "ExampleConnector")},
+    "connector": lambda: {"transfer": SAVING},
+    "connector of a module": lambda: {"transfer": OWN},
+    "connector, tensor": sized("tensor_parallel_size", transfer=SAVING),
+    "connectors": lambda: {"transfer": several("ExampleConnector", "OffloadingConnector")},
 }
 
 
@@ -319,6 +297,22 @@ class TestUnfit:
         assert unfit(scheduler(**TRIED["mtp"]()), tried).startswith("tokens are drafted by mtp")
         why = "the model has several caches, and drafting that drops a block was tried with one"
         assert why == unfit(scheduler(**TRIED["groups, drafting"]()), tried)
+
+    def test_connector(self) -> None:
+        """A version in which no connector but the tier was tried names the one that it has."""
+        for transfer, name in ((SAVING, "ExampleConnector"), (OWN, "own.OffloadingConnector")):
+            why = unfit(scheduler(transfer=transfer), ALL._replace(connectors=False))
+            assert f"the KV connector is {name}, and OffloadingConnector was tried" == why
+        assert "" == unfit(scheduler(transfer=OFFLOADING), ALL._replace(connectors=False))
+
+    @pytest.mark.parametrize("tried", [False, True])
+    def test_tiers(self, monkeypatch: pytest.MonkeyPatch, tried: bool) -> None:
+        """A version in which one offload tier was tried is refused with others behind it."""
+        several = SimpleNamespace(primary_tier=object())
+        monkeypatch.setattr(hooking, "manager_of", lambda scheduler: several)
+        adapter = hooking.VllmAdapter((), ALL._replace(tiers=tried))
+        why = "" if tried else "the offload tier has others behind it, and one was tried"
+        assert why == adapter.unfit(scheduler(transfer=OFFLOADING))
 
     @pytest.mark.parametrize(("value", "refused"), [("1", True), ("0", False)])
     def test_rust(self, monkeypatch: pytest.MonkeyPatch, value: str, refused: bool) -> None:

@@ -38,10 +38,7 @@ Now: TypeAlias = Mapping[TimeUnit, int]
 """The clocks: the monotonic time in ns, and the number of steps that the engine has begun."""
 
 _PER: Final = {TimeUnit.SECONDS: 1_000_000_000, TimeUnit.STEPS: 1}
-_NOT_HERE: Final = {
-    Mode.ROUTED_REUSE: "one engine routes nothing: such a claim is for a router",
-    Mode.OFFLOADABLE: "it has no offload tier",
-}
+_FOR_A_ROUTER: Final = "one engine routes nothing: such a claim is for a router"
 
 
 class Registry:
@@ -56,7 +53,7 @@ class Registry:
         usable: blocks of the pool without the null block.
         now: the clocks, kept up to date by the controller.
         faults: gets the illegal moves of lifecycles.
-        tier: whether the engine has an offload tier.
+        no_tier: why the engine has no offload tier; empty where it has one.
     """
 
     def __init__(
@@ -68,7 +65,7 @@ class Registry:
         faults: Faults,
         *,
         groups: Groups,
-        tier: bool = False,
+        no_tier: str = "it has no offload tier",
     ) -> None:
         self.live: dict[str, Entry] = {}
         self.groups = groups
@@ -82,7 +79,8 @@ class Registry:
         self._others = 0  # claims that are not offloadable
         self._settings, self._usable, self._emitter = settings, usable, emitter
         self._now, self._faults = now, faults
-        self._modes = frozenset(TAKEN) - (set() if tier else {Mode.OFFLOADABLE})
+        self._no_tier = no_tier
+        self._modes = frozenset(TAKEN) - ({Mode.OFFLOADABLE} if no_tier else set())
         self._used_ids = UsedIds()  # of claims that were accepted
         self._used_by: Counter[bytes] = Counter()  # ids that each owner has used
         # By clock: when claims end, and their ids. An id is used once, so it names one claim.
@@ -109,7 +107,8 @@ class Registry:
         needed = self.groups.needed(keys[:footprint])
         size, free = self._capacity(claim, needed)
         if (mode := claim.protection_mode) not in self._modes:
-            return f"this engine keeps no {mode} claims: {_NOT_HERE[mode]}"
+            why = self._no_tier if mode is Mode.OFFLOADABLE else _FOR_A_ROUTER
+            return f"this engine keeps no {mode} claims: {why}"
         if (differs := self._differs(claim, keys)) is not None:
             return f"claim id {of} is live with {differs}; a new promise needs a new id"
         if engine_id in self._used_ids:

@@ -60,6 +60,8 @@ class _Request:
 class Arbitration:
     """The unfinished requests of one engine, and the decisions on those that do not fit.
 
+    `ending` is a request that has ended, while what came with it is decided on.
+
     Args:
         ledger: of the claims that can keep a request out.
         end: ends a claim in the given way.
@@ -82,6 +84,7 @@ class Arbitration:
         self._running: dict[str, _Request] = {}
         self._waiting: dict[str, _Request] = {}
         self._refused: dict[str, _Request] = {}  # until the engine ends them
+        self.ending = ""
 
     # Decisions.
 
@@ -199,10 +202,13 @@ class Arbitration:
         """The most blocks that any running request needs besides those of claims.
 
         Of each request both the need that was stated and the need as claims stand now count; of one
-        that was bounded, what it was bounded to.
+        that was bounded, what it was bounded to. That of `ending` does not count: a pin is on the
+        blocks that it has.
         """
         needs = (
-            max(0 if r.bounded else r.needed, self._need(r.arrival)) for r in self._running.values()
+            max(0 if r.bounded else r.needed, self._need(r.arrival))
+            for request_id, r in self._running.items()
+            if request_id != self.ending
         )
         return max(needs, default=0)
 

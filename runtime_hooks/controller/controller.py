@@ -69,6 +69,7 @@ class Controller:
     Args:
         identity: of the engine's cache.
         tier: the engine's offload tier; None where it has none.
+        no_tier: why it has none.
         next_engine: what the engine says of claims that outlive it; None where none does.
         groups: of its caches; None where it has one of full attention.
         prompts: computes the contents of a prompt's whole blocks.
@@ -84,6 +85,7 @@ class Controller:
         identity: CacheIdentity,
         tier: OffloadTier | None = None,
         *,
+        no_tier: str = "it has no offload tier",
         next_engine: NextEngine | None = None,
         groups: Groups | None = None,
         prompts: Callable[[Prompt], Sequence[bytes]],
@@ -106,7 +108,7 @@ class Controller:
             self._now,
             self.faults,
             groups=groups or Groups(),
-            tier=tier is not None,
+            no_tier="" if tier is not None else no_tier,
         )
         self.tracker = BlockTracker(
             pool, self._registry, self._emitter, self.tick, self._is_unfinished
@@ -254,6 +256,7 @@ class Controller:
         *,
         aborted: bool = False,
         completed: bool = True,
+        freed: bool = True,
         answers: str | None = None,
     ) -> dict[str, str]:
         """A request ended, in whatever way.
@@ -261,6 +264,7 @@ class Controller:
         Args:
             aborted: its client gave it up, and so has no answer.
             completed: it was not ended by an error, nor refused.
+            freed: its blocks are free; otherwise it counts as in hand until `freed` is called.
             answers: the request whose answer this was, by default its own; empty where the answer
                 is still to come, from another part of the same request.
 
@@ -268,13 +272,23 @@ class Controller:
             Under `pin` why its prompt was not pinned, or empty, if it asked for a pin.
         """
         self.tick()
-        self._finish(request_id)
+        if freed:
+            self._finish(request_id)
         answered = request_id if answers is None else answers
         if answered:
             self._admission.answered(answered, received=not aborted)
-        self._admission.hinted.finish(request_id, completed=completed and not aborted)
-        reason = self._admission.pins.finish(request_id)
+        self._arbitration.ending = request_id
+        try:
+            self._admission.hinted.finish(request_id, completed=completed and not aborted)
+            reason = self._admission.pins.finish(request_id)
+        finally:
+            self._arbitration.ending = ""
         return {} if reason is None else {"pin": reason}
+
+    def freed(self, request_id: str) -> None:
+        """The blocks of a request that ended are free."""
+        self.tick()
+        self._finish(request_id)
 
     def undo_on_failure(self, act: Callable[..., object], *args: Any) -> None:
         """Call what decides on a request; if it fails, end the claims that it accepted.

@@ -56,13 +56,15 @@ class Attachment(Protocol):
 class Configuration:
     """What an engine makes of the flags of its server.
 
-    `unfit` says why it cannot be hooked, or is empty. `unknown` are the checks that need the model
+    `unfit` says why it cannot be hooked, or is empty; `unobserved` what is not observed then.
+    `unknown` are the checks that need the model
     loaded; if it was, `usable` is the number of blocks of its pool. `flags` are all flags by their
     names, with defaults.
     """
 
     model: str
     unfit: str
+    unobserved: tuple[str, ...]
     unknown: tuple[str, ...]
     usable: int | None
     flags: Mapping[str, Any]
@@ -97,6 +99,9 @@ class Adapter(Protocol):
 
     def unfit(self, scheduler: Any) -> str:
         """Why the engine of a scheduler cannot be hooked as configured; empty where it can be."""
+
+    def unobserved(self, scheduler: Any) -> tuple[str, ...]:
+        """What is not observed of the engine as it is configured, in words."""
 
     def configured(self, flags: Sequence[str], *, load: bool) -> Configuration:
         """What the engine makes of a model and the flags of its server; the process is used up.

@@ -135,8 +135,15 @@ class Armed:
                 return _LOST
             return inline.alarm if inline and self.settings.monitor == "enforce" else ""
 
-        groups = self.adapter.groups(scheduler)
-        journal = Journal(stream, sinks, self.settings.queue, groups=groups, epoch=epoch)
+        unobserved = self.adapter.unobserved(scheduler)
+        journal = Journal(
+            stream,
+            sinks,
+            self.settings.queue,
+            groups=self.adapter.groups(scheduler),
+            unobserved=unobserved,
+            epoch=epoch,
+        )
         routes = self._route_log(folder, name, scheduler) if rank is not None else None
         try:
             attachment = self.adapter.attach(scheduler, self.settings, journal, alarm, routes)
@@ -150,9 +157,9 @@ class Armed:
         control = self._serve(attachment, folder, name)
         if routes is not None:
             self._routes[id(scheduler)] = routes
-        LOG.info(
-            "resident-claims is armed: %s", described(self.settings, path, socket, control, epoch)
-        )
+        about = described(self.settings, path, socket, control, epoch)
+        unseen = f"; not observed: {', '.join(unobserved)}" if unobserved else ""
+        LOG.info("resident-claims is armed: %s%s", about, unseen)
         self._preregister(waiting, attachment.controller.preregistration)
         return attachment
 

@@ -22,7 +22,6 @@ __all__ = ["Configured", "about", "try_trace"]
 
 _MIDDLEWARE: Final = "runtime_hooks.scopes.OwnerScopes"
 _PLUGIN: Final = "resident-claims"
-_TIER: Final = "OffloadingConnector"
 _QUIET: Final = frozenset({"WARNING", "ERROR", "CRITICAL"})
 
 
@@ -59,6 +58,8 @@ def about(
         if before is not None:
             os.environ[SWITCH] = before
     notes = _notes(found.flags, settings)
+    if found.unobserved and not found.unfit:
+        notes.append(f"not observed: {', '.join(found.unobserved)}")
     why = found.unfit
     if settings is not None and settings.resume and found.flags.get("data_parallel_size", 1) != 1:
         why = why or RESUME_BY_RANK
@@ -101,12 +102,6 @@ def _notes(flags: Mapping[str, object], settings: Settings | None) -> list[str]:
         given = set(keys) if isinstance(keys, list) else set()
         if unknown := len(settings.scopes.keys() - given) if given else 0:
             notes.append(f"{unknown} of the keys of `scopes` are not given with --api-key")
-    connector = getattr(flags.get("kv_transfer_config"), "kv_connector", None)
-    if connector not in (None, _TIER):
-        notes.append(
-            f"{connector} is no offload tier for claims; not observed: what it saves, how long it "
-            "keeps that, and which bytes it loads"
-        )
     if (chosen := os.environ.get("VLLM_PLUGINS")) and _PLUGIN not in chosen.split(","):
         notes.append(f"VLLM_PLUGINS leaves {_PLUGIN} out: the plugin is not loaded")
     if os.environ.get("VLLM_LOGGING_LEVEL", "").upper() in _QUIET:

@@ -13,6 +13,8 @@ from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar
 
+from msgspec.structs import replace
+
 from runtime_hooks.trace.faults import LOG
 from spec.events.canonical import CacheGroup, Event, Mark, StreamMark
 
@@ -65,6 +67,7 @@ class Journal:
     Args:
         limit: the most events that may wait to be written.
         groups: the groups of caches of the engine, where it has several.
+        unobserved: what is not observed of the engine, in words.
         epoch: names this life of the engine; by default a new one.
     """
 
@@ -75,11 +78,12 @@ class Journal:
         limit: int,
         *,
         groups: tuple[CacheGroup, ...] = (),
+        unobserved: tuple[str, ...] = (),
         epoch: str = "",
     ) -> None:
         self.stream, self.epoch = stream, epoch or secrets.token_hex(8)
         self.dropped, self.gaps = 0, 0
-        self._groups = groups
+        self._groups, self._unobserved = groups, unobserved
         self.fault: BaseException | None = None
         self.lost: list[str] = []
         self._remind_at = 0.0
@@ -150,8 +154,9 @@ class Journal:
         self._each(lambda sink: sink.close())
 
     def _mark(self, mark: Mark, number: int) -> None:
-        groups = self._groups if mark is Mark.STREAM_OPENED else ()
-        line = StreamMark(kind=mark, stream=self.stream, sequence=number, groups=groups)
+        line = StreamMark(kind=mark, stream=self.stream, sequence=number)
+        if mark is Mark.STREAM_OPENED:
+            line = replace(line, groups=self._groups, unobserved=self._unobserved)
         self._each(lambda sink: sink.take([line]))
 
     def _hand_on(self) -> None:

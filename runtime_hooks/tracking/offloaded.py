@@ -79,13 +79,28 @@ class OffloadTracker:
     def add(self, entry: Entry) -> None:
         """Add an accepted claim, of which the tier may have copies already."""
         if self._tier is not None and entry.claim.protection_mode is Mode.OFFLOADABLE:
-            self._record_copies(entry, set(self._tier.has(entry.blocks)), set())
+            self._record_copies(entry, self._there(entry), set())
 
     def stored(self, keys: Iterable[bytes]) -> None:
         """Contents were copied to the tier; a claim with copies of all its blocks is offloaded."""
         self._tick()
         for entry, owned in self._claims_on(keys).items():
-            self._record_copies(entry, set(), owned)
+            self._record_copies(entry, self._there(entry) if entry.holds else set(), owned)
+
+    def found(self, keys: Iterable[bytes]) -> None:
+        """Contents are in the tier that came from another tier.
+
+        They count as copies of a claim that is there. A request may be computing the blocks of one
+        that is not, and could not have loaded them.
+        """
+        self._tick()
+        for entry in self._claims_on(keys):
+            if entry.holds:
+                self._record_copies(entry, self._there(entry), set())
+
+    def _there(self, entry: Entry) -> set[bytes]:
+        """The contents of a claim without a copy that the tier has."""
+        return set() if self._tier is None or entry.copied else set(self._tier.has(entry.blocks))
 
     def _record_copies(self, entry: Entry, found: set[bytes], stored: set[bytes]) -> None:
         """Record the contents of which copies were found in the tier, or stored.
@@ -182,6 +197,7 @@ class OffloadTracker:
         load = self._end_load(request_id)
         self._bring_back(request_id, load, cached)
         self._lose_read(load)
+        self.found(load.keys)
         return any(map(self._tracker.is_claimed, load.keys))
 
     def loaded_unused(self, request_id: str, freed: Sequence[tuple[bytes, Place]]) -> None:

@@ -62,6 +62,9 @@ def events_page() -> str:
         "kinds may occur in the stream too, but their absence shows nothing. A later mark "
         "narrows what is observed from its line on, for the claims that have not ended; it adds "
         "nothing to it.",
+        f"`{Mark.STREAM_OPENED}` may have `unobserved`: a list of what the hooks do not observe of "
+        "the runtime, in words, such as which blocks a KV connector saves. It is for people: no "
+        "obligation rests on it.",
         f"`{Mark.STREAM_OPENED}` may have `groups`: a list of the groups of KV caches, each with "
         "its number (`group`), its `kind` and its `window` in blocks. A hit needs all blocks of a "
         "`full` group, the last `window` blocks of a `window` group, and the last block of a "

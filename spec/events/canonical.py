@@ -177,7 +177,8 @@ class StreamMark(
 ):
     """A line of a stream that is a mark and no event.
 
-    `observes` are the kinds of facts of which the hooks of the stream state each one. `rank` of
+    `observes` are the kinds of facts of which the hooks of the stream state each one. `unobserved`
+    is what else they do not observe, in words: it is shown, and not judged. `rank` of
     `ranks` says that the stream has what one process of the engine observed; `engine` names the
     engine, where the stream has another name. Only `stream_opened` has these.
     """
@@ -191,6 +192,7 @@ class StreamMark(
     ranks: Count | None = None
     engine: Name | None = None
     groups: tuple[CacheGroup, ...] = ()
+    unobserved: tuple[Name, ...] = ()
 
 
 EVENT_ENCODER = msgspec.json.Encoder()

@@ -7,7 +7,12 @@ from contextlib import redirect_stderr, redirect_stdout
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from runtime_hooks.engines.adapter import Configuration
-from runtime_hooks.engines.shared.engine import Tried, unfit_class, unfit_config
+from runtime_hooks.engines.shared.engine import (
+    Tried,
+    unfit_class,
+    unfit_config,
+    unobserved,
+)
 from runtime_hooks.engines.shared.parallel import rank_of
 from spec.language.errors import SpecError
 
@@ -62,7 +67,8 @@ def configured(version: _Version, flags: Sequence[str], *, load: bool) -> Config
     except Exception as error:
         raise SpecError(f"vLLM cannot use these flags: {_said(error)}", _REMEDY) from None
     unknown = () if usable is not None else version.loaded
-    return Configuration(str(config.model_config.model), why, unknown, usable, vars(found))
+    model = str(config.model_config.model)
+    return Configuration(model, why, unobserved(config), unknown, usable, vars(found))
 
 
 def _parsed(flags: Sequence[str]) -> Any:

@@ -26,16 +26,20 @@ if TYPE_CHECKING:
     from vllm.v1.kv_cache_interface import KVCacheGroupSpec, KVCacheSpec
 
 __all__ = [
-    "CONNECTORS",
     "DRAFTING",
     "EVERYWHERE",
     "LOADED",
+    "TIER",
+    "UNOBSERVED",
     "Tried",
+    "connector_of",
     "groups_of",
     "identity_of",
+    "no_tier",
     "unfit",
     "unfit_class",
     "unfit_config",
+    "unobserved",
 ]
 
 LOADED: Final = (
@@ -45,15 +49,23 @@ LOADED: Final = (
 )
 """What is known only once the model is loaded."""
 
-CONNECTORS: Final = ("OffloadingConnector",)
-"""The KV connectors that were tried with every version."""
+TIER: Final = "OffloadingConnector"
+"""The KV connector that is an offload tier for claims, and was tried with every version."""
+
+UNOBSERVED: Final = (
+    "which blocks {} saves",
+    "how long {} keeps them",
+    "which bytes {} loads",
+    "loads of {} that fail without a report",
+)
+"""What the base class of KV connectors does not report of one."""
+
+_LONGEST: Final = 200  # characters of the name of a connector
 
 DRAFTING: Final = ("ngram", "eagle", "eagle3", "draft_model")
 """The methods of drafting that were tried with most versions."""
 
-_SEVERAL: Final = "MultiConnector"
 _EAGLE: Final = ("eagle", "eagle3")
-_ALONE: Final = (*CONNECTORS, "NixlConnector")
 _CACHES: Final = (
     FullAttentionSpec,
     MLAAttentionSpec,
@@ -67,8 +79,9 @@ class Tried(NamedTuple):
     """What was tried with a version, beside what every version runs.
 
     Args:
-        connectors: KV connectors, by name.
-        several: those of them with several caches.
+        connectors: whether KV connectors other than the offload tier were, by their base class.
+        several: whether the offload tier was tried with several caches.
+        tiers: whether the offload tier was tried with other tiers behind it.
         images: whether models that take images were tried.
         within: whether states that are saved within a prefill were, as those of Mamba 2 are.
         sparse: whether models without full attention were.
@@ -76,8 +89,9 @@ class Tried(NamedTuple):
         dropping: whether several caches were where drafting drops the last block that is found.
     """
 
-    connectors: tuple[str, ...] = CONNECTORS
-    several: tuple[str, ...] = ()
+    connectors: bool = False
+    several: bool = False
+    tiers: bool = False
     images: bool = False
     within: bool = False
     sparse: bool = False
@@ -87,6 +101,29 @@ class Tried(NamedTuple):
 
 EVERYWHERE: Final = Tried()
 """What was tried with every version."""
+
+
+def connector_of(config: VllmConfig) -> str:
+    """The KV connector of a configuration, with its module where it names one; or empty."""
+    transfer = config.kv_transfer_config
+    if transfer is None or transfer.kv_connector is None:
+        return ""
+    module = transfer.kv_connector_module_path
+    name = str(transfer.kv_connector)
+    return (f"{module}.{name}" if module else name)[-_LONGEST:]
+
+
+def unobserved(config: VllmConfig) -> tuple[str, ...]:
+    """What is not observed of the KV connector; empty where there is none, or it is the tier."""
+    name = connector_of(config)
+    return () if name in ("", TIER) else tuple(each.format(name) for each in UNOBSERVED)
+
+
+def no_tier(config: VllmConfig) -> str:
+    """Why claims have no offload tier, where the engine has none that can be hooked."""
+    name = connector_of(config)
+    untold = f": {name} does not report which blocks it has" if name not in ("", TIER) else ""
+    return f"it has no offload tier{untold}"
 
 
 def unfit(scheduler: Scheduler, tried: Tried) -> str:
@@ -113,7 +150,7 @@ def unfit_config(config: VllmConfig, tried: Tried) -> str:
     if drafting is not None and drafting.method not in tried.drafting:
         known = ", ".join(tried.drafting)
         return f"tokens are drafted by {drafting.method}, and {known} were tried"
-    if why := _unfit_connector(config, tried.connectors):
+    if why := _unfit_connector(config, tried):
         return why
     if config.model_config.is_multimodal_model and (why := _unfit_images(config, tried)):
         return f"the model takes more than text, {why}"
@@ -132,28 +169,15 @@ def _unfit_images(config: VllmConfig, tried: Tried) -> str:
     return ""
 
 
-def _unfit_connector(config: VllmConfig, connectors: Sequence[str]) -> str:
-    """Why the KV connector was not tried. One of a module of its own may be anything.
-
-    ExampleConnector names its files by the tokens alone: by neither the rank nor the adapter.
+def _unfit_connector(config: VllmConfig, tried: Tried) -> str:
+    """Why the KV connector was not tried. One that is no offload tier is observed by its base
+    class, whatever it is.
     """
-    transfer = config.kv_transfer_config
-    if transfer is None or transfer.kv_connector is None:
+    name = connector_of(config)
+    if name in ("", TIER):
         return ""
-    name, tried = transfer.kv_connector, ", ".join(connectors)
-    used = [(name, transfer.kv_connector_module_path)]
-    parts = transfer.kv_connector_extra_config.get("connectors") or () if name == _SEVERAL else ()
-    used += [(part["kv_connector"], part.get("kv_connector_module_path")) for part in parts]
-    for each, module in used:
-        if each not in connectors or module:
-            shown = f"{module}.{each}" if module else each
-            return f"the KV connector is {shown}, which is none of those that were tried: {tried}"
-    for part in (each for each, _ in used[1:] if each in _ALONE):
-        return f"{part} is a part of {name}, and was tried by itself"
-    if name in CONNECTORS:
-        return ""
-    if config.parallel_config.tensor_parallel_size > 1:
-        return f"the KV connector is {name}, which was tried with one tensor-parallel rank"
+    if not tried.connectors:
+        return f"the KV connector is {name}, and {TIER} was tried"
     if config.lora_config is not None:
         return f"the KV connector is {name}, which was tried without adapters"
     if config.speculative_config is not None:
@@ -191,7 +215,7 @@ def _unfit_cache(scheduler: Scheduler, tried: Tried) -> str:
     if len(specs) > 1 and scheduler.vllm_config.model_config.is_multimodal_model:
         return "the model takes more than text, which was tried with one cache"
     if len(specs) > 1 and scheduler.connector is not None:
-        return _unfit_loads(scheduler.vllm_config, specs, tried.several)
+        return _unfit_loads(scheduler.vllm_config, specs, tried)
     return ""
 
 
@@ -231,11 +255,9 @@ def _unfit_drops(scheduler: Scheduler, tried: Tried) -> str:
     return "" if scheduler.connector is None else "without KV connector"
 
 
-def _unfit_loads(
-    config: VllmConfig, specs: Sequence[KVCacheSpec], connectors: Sequence[str]
-) -> str:
+def _unfit_loads(config: VllmConfig, specs: Sequence[KVCacheSpec], tried: Tried) -> str:
     """Why several caches cannot be claimed where a KV connector loads into them."""
-    if (name := config.kv_transfer_config.kv_connector) not in connectors:
+    if (name := connector_of(config)) != TIER or not tried.several:
         return f"the model has several caches, and the KV connector {name} was tried with one"
     if any(isinstance(spec, ChunkedLocalAttentionSpec) for spec in specs):
         return "a cache of the model is chunked, and a load brings its last chunk alone back"

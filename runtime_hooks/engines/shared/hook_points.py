@@ -13,7 +13,7 @@ from runtime_hooks.engines.checks import Hook, Reads
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["LOADS", "POINTS", "taking"]
+__all__ = ["LOADS", "POINTS", "TIERS", "taking"]
 
 _SCHEDULER: Final = "vllm.v1.core.sched.scheduler:Scheduler."
 _POOL: Final = "vllm.v1.core.block_pool:BlockPool."
@@ -297,3 +297,36 @@ LOADS: Final = (
     Reads("vllm.v1.outputs:KVConnectorOutput", ("finished_sending", "kv_connector_stats")),
 )
 """The points of `LoadHooks` that a version needs only with connectors other than offloading."""
+
+TIERS: Final = (
+    Hook(
+        "vllm.v1.kv_offload.tiering.manager:TieringOffloadingManager.complete_store",
+        ("self", "keys", "req_context", "success"),
+        sees="blocks are copied to the first of several offload tiers",
+    ),
+    Reads(
+        "vllm.v1.kv_offload.tiering.manager:TieringOffloadingManager",
+        ("primary_tier",),
+    ),
+    Reads(
+        "vllm.v1.kv_offload.tiering.manager:CPUPrimaryTierOffloadingManager",
+        ("prepare_write", "complete_write"),
+        does="observes copies that come from other tiers, and those that they replace",
+    ),
+    Reads(
+        "vllm.v1.kv_offload.tiering.spec:TieringOffloadingSpec",
+        (
+            "secondary_tier_configs",
+            "config",
+            "_engine_id",
+            "kv_bytes_per_chunk",
+            "cpu_page_size_per_worker",
+        ),
+    ),
+    Reads("vllm.v1.kv_offload.config:OffloadingConfig", ("parallel",)),
+    Reads(
+        "vllm.v1.kv_offload.cpu.shared_offload_region:SharedOffloadRegion",
+        ("create_next_worker_view", "cleanup"),
+    ),
+)
+"""The points at which `OffloadHooks` observes several tiers, of versions tried with them."""

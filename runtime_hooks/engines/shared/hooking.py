@@ -25,13 +25,15 @@ from runtime_hooks.engines.shared.engine import (
     Tried,
     groups_of,
     identity_of,
+    no_tier,
     unfit,
     unfit_class,
+    unobserved,
 )
 from runtime_hooks.engines.shared.front import add_to_server
 from runtime_hooks.engines.shared.loads import LoadHooks
 from runtime_hooks.engines.shared.loop import wake_idle
-from runtime_hooks.engines.shared.offload import OffloadHooks, manager_of
+from runtime_hooks.engines.shared.offload import OffloadHooks, manager_of, primary_of
 from runtime_hooks.engines.shared.parallel import rank_of
 from runtime_hooks.engines.shared.pool import VllmPool
 from runtime_hooks.engines.shared.requests import in_group, prompts_of
@@ -81,7 +83,12 @@ class VllmAdapter:
     def unfit(self, scheduler: Any) -> str:
         """Why the engine of a scheduler cannot be hooked as configured; empty where it can be."""
         config = scheduler.vllm_config
-        return unfit(scheduler, self.tried) or self.unfit_settings(config)
+        if why := unfit(scheduler, self.tried) or self.unfit_settings(config):
+            return why
+        manager = manager_of(scheduler)
+        if primary_of(manager) is not manager and not self.tried.tiers:
+            return "the offload tier has others behind it, and one was tried"
+        return ""
 
     def unfit_settings(self, config: Any) -> str:
         """Why this version, unlike others, cannot be hooked with a configuration; or empty."""
@@ -96,6 +103,10 @@ class VllmAdapter:
         groups = scheduler.kv_cache_config.kv_cache_groups
         drops = bool(scheduler.kv_cache_manager.coordinator.eagle_group_ids)
         return groups_of(groups, scheduler.hash_block_size, drops=drops)
+
+    def unobserved(self, scheduler: Any) -> tuple[str, ...]:
+        """What is not observed of the engine as it is configured, in words."""
+        return unobserved(scheduler.vllm_config)
 
     def configured(self, flags: Sequence[str], *, load: bool) -> Configuration:
         """What the engine makes of a model and the flags of its server."""
@@ -122,6 +133,7 @@ class VllmAdapter:
             pool,
             identity_of(scheduler),
             tier,
+            no_tier=no_tier(scheduler.vllm_config),
             next_engine=next_engine,
             groups=groups,
             prompts=prompts_of(scheduler, groups.lead),

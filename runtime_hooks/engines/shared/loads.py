@@ -1,10 +1,12 @@
-"""Observes what a KV connector loads into the pool, where it is no offload tier of claims.
+"""Observes a KV connector by its base class, where it is no offload tier of claims.
 
-A connector may leave the blocks of a request that ended for another engine to read: a lease. Its
-beginning, its end and the reads are no events of claims, and have a file of their own.
+`KVConnectorBase_V1` reports to the scheduler which tokens a request loads, when a load has ended,
+which blocks were not loaded, and for which requests that ended blocks stay in use. No conclusion is
+drawn from what it does not report (`UNOBSERVED` of `runtime_hooks.engines.shared.engine`): blocks
+count as cached where vLLM caches them, and a claim that would rest on copies is rejected.
 
-Only what the base class of connectors tells the scheduler is used. So this does not observe what a
-connector saves, nor how long it keeps that, nor whether the bytes that it loads are right.
+A connector may leave the blocks of a request that ended for another engine to read, and name the
+lease, as NixlConnector does. Leases are no events of claims, and have a file of their own.
 """
 
 from __future__ import annotations
@@ -48,7 +50,22 @@ class LoadHooks:
         wraps.put(self._scheduler, "_handle_invalid_blocks", self._invalid)
         wraps.put(self._scheduler, "_connector_finished", self._finished)
         wraps.put(self._scheduler, "_update_from_kv_xfer_finished", self._transferred)
-        steps.step_computed = self._computed
+        wraps.put(self._scheduler, "_free_blocks", self._free_blocks)
+        self._steps = steps
+        steps.step_computed, steps.keeps_blocks = self._computed, self._keeps_blocks
+
+    # Blocks of requests that ended.
+
+    def _keeps_blocks(self, request: Any) -> bool:
+        """Whether the connector still reads or writes the blocks of a request that ended."""
+        return request.request_id in self._scheduler.requests
+
+    def _free_blocks(self, call: Callable[[Any], None]) -> Callable[[Any], None]:
+        def free_blocks(request: Any) -> None:
+            call(request)
+            self._steps.freed(request.request_id)
+
+        return free_blocks
 
     # Leases.
 
@@ -64,7 +81,9 @@ class LoadHooks:
     def _lease(self, request: Any, params: Any) -> None:
         if lease := _lease_of(params):
             self._leased[request.request_id] = lease
-            self._leases.began(lease, sum(map(len, params["remote_block_ids"])))
+            groups = params.get("remote_block_ids")
+            sizes = [len(ids) for ids in groups or () if isinstance(ids, list)]
+            self._leases.began(lease, sum(sizes))
 
     def _transferred(self, call: Callable[[Any], None]) -> Callable[[Any], None]:
         def update_from_kv_xfer_finished(kv_connector_output: Any) -> None:
@@ -78,7 +97,9 @@ class LoadHooks:
         their time, and does not name them.
         """
         sent = sorted(transfers.finished_sending or ())
-        expired = len(getattr(transfers.kv_connector_stats, "data", {}).get(_EXPIRED, ()))
+        stats = getattr(transfers.kv_connector_stats, "data", None)
+        ended = stats.get(_EXPIRED) if isinstance(stats, dict) else None
+        expired = len(ended) if isinstance(ended, list) else 0
         for request_id in sent:
             if lease := self._leased.pop(request_id, ""):
                 all_or_none = expired in (0, len(sent))
@@ -126,7 +147,8 @@ class LoadHooks:
 
         vLLM leaves such blocks in the cache, and requests that share them go on, though the request
         that computes them again may do so in parts, be preempted or aborted. Here that request
-        computes them, and those that share them are preempted.
+        computes them, and those that share them are preempted. Blocks that no request uses by now
+        are removed, too.
         """
         scheduler, manager = self._scheduler, self._scheduler.kv_cache_manager
         wrong, reached, sharing = set[int](), set(affected), list[Any]()
@@ -143,6 +165,8 @@ class LoadHooks:
                 sharing.append(request)
             else:
                 self._cache_again(request.request_id, valid)
+        known = range(len(manager.block_pool.blocks))
+        manager.block_pool.evict_blocks({block for block in invalid if block in known})
         if scheduler.recompute_kv_load_failures:
             for request in reversed(sharing):  # each becomes the first that waits
                 self._preempt(request)

@@ -33,9 +33,9 @@ class MemcpyWorker(OffloadingWorker):
     It states the bytes and the seconds of each copy, which vLLM's metrics count.
     """
 
-    def __init__(self, tensors: list[Any], chunks: int) -> None:
+    def __init__(self, tensors: list[Any], chunks: int, cpu: list[Any] | None = None) -> None:
         self._gpu = tensors
-        self._cpu = [torch.empty((chunks, t.shape[1]), dtype=t.dtype) for t in tensors]
+        self._cpu = cpu or [torch.empty((chunks, t.shape[1]), dtype=t.dtype) for t in tensors]
         self._finished: list[TransferResult] = []
 
     def submit_store(self, job_id: int, src_spec: Any, dst_spec: Any) -> bool:

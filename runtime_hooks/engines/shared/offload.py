@@ -22,19 +22,32 @@ if TYPE_CHECKING:
     from runtime_hooks.engines.shared.wraps import Wraps
     from runtime_hooks.settings.config import Drill
 
-__all__ = ["OffloadHooks", "manager_of"]
+__all__ = ["OffloadHooks", "manager_of", "primary_of"]
 
+_PRIMARY: Final = "primary_tier"
 _LOADS: Final = (RequestStatus.WAITING_FOR_REMOTE_KVS, RequestStatus.FINISHED_ABORTED)
 
 
 def manager_of(scheduler: Any) -> Any:
-    """The manager of the engine's offload tier; None where it has none that can be hooked."""
+    """The manager of the engine's offload tier; None where it has none that can be hooked.
+
+    What a subclass of the connector does is not known. Of several tiers it manages all.
+    """
     connector = scheduler.connector
-    if not isinstance(connector, OffloadingConnector) or connector.connector_scheduler is None:
+    if type(connector) is not OffloadingConnector or connector.connector_scheduler is None:
         return None
     if connector.connector_scheduler.config.blocks_per_chunk != 1:
         return None
     return connector.connector_scheduler.manager
+
+
+def primary_of(manager: Any) -> Any:
+    """The manager of the tier that requests load from: of several tiers, the first one.
+
+    The copies of claims are in this tier, and kept there. vLLM's `TieringOffloadingManager` writes
+    what it stores to the other tiers as well, and brings it back from there (a promotion).
+    """
+    return getattr(manager, _PRIMARY, manager)
 
 
 class WorkerFault(Exception):
@@ -49,8 +62,10 @@ class OffloadHooks:
 
     def __init__(self, scheduler: Any, manager: Any, drill: Drill) -> None:
         self._scheduler, self._manager = scheduler, manager
+        self._primary = primary_of(manager)
         self._context = ReqContext("resident-claims")
-        self._prepare_load, self._complete_load = manager.prepare_load, manager.complete_load
+        self._prepare_load = self._primary.prepare_load
+        self._complete_load = self._primary.complete_load
         self._fail_loads, self._fail_stores = Counter(drill.fail_loads), Counter(drill.fail_stores)
         self._kept: Counter[bytes] = Counter()  # copies that are excluded from eviction
         self._failing: set[str] = set()  # requests whose load fails by the drill
@@ -59,7 +74,7 @@ class OffloadHooks:
 
     def has(self, keys: Sequence[bytes]) -> list[bytes]:
         """The copies that can be loaded."""
-        lookup = self._manager.lookup
+        lookup = self._primary.lookup
         return [key for key in keys if lookup(key, self._context) is LookupResult.HIT]
 
     def keep(self, keys: Sequence[bytes]) -> None:
@@ -82,17 +97,20 @@ class OffloadHooks:
     ) -> None:
         """Wrap the methods."""
         self._controller, self._wraps, self._steps, self._blocks = controller, wraps, steps, blocks
-        wraps.put(self._manager, "prepare_load", self._loading)
+        wraps.put(self._primary, "prepare_load", self._loading)
         wraps.put(self._manager, "complete_store", self._stored)
-        wraps.put(self._manager, "prepare_store", self._storing)
-        wraps.put(self._manager, "reset_cache", self._reset)
+        wraps.put(self._primary, "prepare_store", self._storing)
+        wraps.put(self._primary, "reset_cache", self._reset)
+        if self._primary is not self._manager:
+            wraps.put(self._primary, "prepare_write", self._storing)
+            wraps.put(self._primary, "complete_write", self._promoted)
         connector = self._scheduler.connector.connector_scheduler
         wraps.put(connector, "get_num_new_matched_tokens", self._matched)
         wraps.put(connector, "update_connector_output", self._output)
         wraps.put(self._scheduler, "_update_waiting_for_remote_kv", self._loaded)
         wraps.put(self._scheduler, "_handle_invalid_blocks", self._invalid)
         wraps.put(self._scheduler, "_free_blocks", self._free_blocks)
-        steps.before_output, steps.still_loads = self._let_fail, self._still_loads
+        steps.before_output, steps.keeps_blocks = self._let_fail, self._still_loads
 
     # The tier.
 
@@ -129,6 +147,15 @@ class OffloadHooks:
                 self._wraps.attempt("complete_store", self._controller.offloaded.stored, done)
 
         return complete_store
+
+    def _promoted(self, call: Callable[..., None]) -> Callable[..., None]:
+        def complete_write(keys: Any, req_context: Any, success: bool = True) -> None:
+            done = list(keys)
+            call(done, req_context, success)
+            if success:
+                self._wraps.attempt("complete_write", self._controller.offloaded.found, done)
+
+        return complete_write
 
     def _fail_store(self, keys: list[bytes], failing: list[str]) -> None:
         """Drill: let a store fail, for the claims that the drill names."""
@@ -270,7 +297,7 @@ class OffloadHooks:
         ]
 
     def _still_loads(self, request: Any) -> bool:
-        """Whether a load still writes to the blocks of a request that ends; then it ends later."""
+        """Whether a load still writes to the blocks of a request that ends."""
         aborted: str = request.request_id
         late = aborted in self._scheduler.requests and self._controller.offloaded.under_way(aborted)
         if late:
@@ -289,7 +316,7 @@ class OffloadHooks:
                 )
             if request_id in self._aborted:
                 self._aborted.discard(request_id)
-                self._steps.end(request_id, "_free_blocks")
+                self._steps.freed(request_id)
 
         return free_blocks
 

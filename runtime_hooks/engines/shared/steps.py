@@ -54,10 +54,11 @@ class _FirstPart(NamedTuple):
 class StepHooks:
     """The hooks on one scheduler.
 
-    `refused_late` are refusals of the step that is being scheduled. `before_output` and
-    `still_loads` are set by the hooks on offloading, `step_computed` by those on loads. `arrives`
-    and `ends` are called with each request before what came with it is decided on;
-    `goes_elsewhere` says whether a request that does not fit is sent to another rank.
+    `refused_late` are refusals of the step that is being scheduled. `before_output` is set by the
+    hooks on offloading, `step_computed` by those on loads. `keeps_blocks` is set by either, and
+    says whether the blocks of a request that ends stay in use; then `freed` follows. `arrives` and
+    `ends` are called with each request before what came with it is decided on; `goes_elsewhere`
+    says whether a request that does not fit is sent to another rank.
     """
 
     def __init__(self, scheduler: Any, blocks: BlockHooks) -> None:
@@ -69,11 +70,12 @@ class StepHooks:
         self._aborted: set[str] = set()  # by their clients, until their end is reported
         self._failed: set[str] = set()  # requests that were refused or ended by an error, likewise
         self._ended: list[str] = []  # requests with notes that ended since the last output
+        self._keep_blocks: set[str] = set()  # requests that ended, and whose blocks are in use
         self._parents: OrderedDict[str, _FirstPart] = OrderedDict()
         self.refused_late: list[Refusal] = []
         self.step_computed: Callable[[Any, Any], None] = lambda step, _: blocks.computed(step)
         self.before_output: Callable[[Any], None] = lambda output: None
-        self.still_loads: Callable[[Any], bool] = lambda request: False
+        self.keeps_blocks: Callable[[Any], bool] = lambda request: False
         self.arrives: Callable[[Any], None] = lambda request: None
         self.ends: Callable[[Any], None] = lambda request: None
         self.goes_elsewhere: Callable[[Any], bool] = lambda request: False
@@ -290,12 +292,16 @@ class StepHooks:
             self._failed.add(request.request_id)
         elif request.status is RequestStatus.FINISHED_ABORTED and not _may_have_stopped(request):
             self._aborted.add(request.request_id)
-        if not self.still_loads(request):
-            self.end(request.request_id, "_free_request")
+        if self.keeps_blocks(request):
+            self._keep_blocks.add(request.request_id)
+        about = (self._controller.undo_on_failure, self._finish, request.request_id)
+        self._wraps.attempt("_free_request", *about)
 
-    def end(self, request_id: str, hook: str) -> None:
-        """A request has ended, as was observed at this hook."""
-        self._wraps.attempt(hook, self._controller.undo_on_failure, self._finish, request_id)
+    def freed(self, request_id: str) -> None:
+        """The blocks of a request are free; it may have ended before."""
+        if request_id in self._keep_blocks:
+            self._keep_blocks.discard(request_id)
+            self._wraps.attempt("_free_blocks", self._controller.freed, request_id)
 
     def _finish(self, request_id: str) -> None:
         aborted, completed = request_id in self._aborted, request_id not in self._failed
@@ -303,6 +309,7 @@ class StepHooks:
         self._failed.discard(request_id)
         finish, answers = self._controller.finish, self._answers(request_id)
         how = {"aborted": aborted, "completed": completed}
+        how["freed"] = request_id not in self._keep_blocks
         self._note(request_id, finish(request_id, **how, answers=answers))
         if request_id in self._notes:
             self._ended.append(request_id)

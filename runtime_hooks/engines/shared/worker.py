@@ -39,6 +39,9 @@ FAULTS: Final = "resident_claims_faults"
 """The attribute that adds to it the classes of exceptions of the plugin in a worker."""
 
 
+_TIERS: Final = "secondary_tier_configs"
+
+
 class CheckedWorker(OffloadingWorker):
     """A worker whose transfers may fail: it says so itself, or other bytes came back.
 
@@ -137,7 +140,9 @@ def check_workers(*, digests: bool) -> Callable[[], None]:
     def init_worker(self: Any, kv_caches: Any) -> None:
         made(self, kv_caches)
         if self.spec.blocks_per_chunk == 1:
-            self.worker = CheckedWorker(self.worker, kv_caches, digests=digests)
+            # What a chunk has from another tier was stored by no worker.
+            alone = not getattr(self.spec, _TIERS, ())
+            self.worker = CheckedWorker(self.worker, kv_caches, digests=digests and alone)
 
     def build_meta(self: Any) -> Any:
         meta = built(self)

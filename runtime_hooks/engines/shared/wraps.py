@@ -15,6 +15,7 @@ __all__ = ["Wraps"]
 
 T = TypeVar("T")
 
+_ABSENT: Final = object()
 _MOST: Final = 16  # faults; a plugin that fails more often is disarmed
 
 
@@ -28,14 +29,15 @@ class Wraps:
 
     def __init__(self, controller: Controller) -> None:
         self._controller = controller
-        self._wrapped: list[tuple[object, str]] = []
+        self._wrapped: list[tuple[object, str, object]] = []  # with what the object itself had
         self._noted = 0
         self.given_up, self.dirty = "", False
 
     def put(self, owner: object, name: str, make: Callable[[Any], Callable[..., Any]]) -> None:
         """Replace a method of this object by what `make` returns for it."""
+        before = vars(owner).get(name, _ABSENT)
         setattr(owner, name, make(getattr(owner, name)))
-        self._wrapped.append((owner, name))
+        self._wrapped.append((owner, name, before))
 
     def forget(self, owner: object) -> None:
         """The engine has dropped this object."""
@@ -44,8 +46,11 @@ class Wraps:
     def remove(self) -> None:
         """Restore every method."""
         while self._wrapped:
-            owner, name = self._wrapped.pop()
-            delattr(owner, name)
+            owner, name, before = self._wrapped.pop()
+            if before is _ABSENT:
+                delattr(owner, name)
+            else:
+                setattr(owner, name, before)
 
     def attempt(self, hook: str, act: Callable[..., object], *args: Any) -> None:
         """Call a function of the plugin; an exception is noted, and leaves a gap in the stream."""

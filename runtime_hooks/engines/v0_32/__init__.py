@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from runtime_hooks.engines.shared.attributes import READS
-from runtime_hooks.engines.shared.engine import CONNECTORS, DRAFTING, Tried
-from runtime_hooks.engines.shared.hook_points import LOADS, POINTS
+from runtime_hooks.engines.shared.engine import DRAFTING, Tried
+from runtime_hooks.engines.shared.hook_points import LOADS, POINTS, TIERS
 from runtime_hooks.engines.shared.hooking import VllmAdapter
 
 if TYPE_CHECKING:
@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 __all__ = ["ADAPTER"]
 
 _TRIED: Final = Tried(
-    (*CONNECTORS, "ExampleConnector", "MultiConnector", "NixlConnector"),
-    several=CONNECTORS,
+    connectors=True,
+    several=True,
+    tiers=True,
     images=True,
     within=True,
     sparse=True,
@@ -24,4 +25,4 @@ _TRIED: Final = Tried(
     dropping=True,
 )
 
-ADAPTER: Final[Adapter] = VllmAdapter((*POINTS, *READS, *LOADS), _TRIED)
+ADAPTER: Final[Adapter] = VllmAdapter((*POINTS, *READS, *LOADS, *TIERS), _TRIED)

@@ -23,7 +23,7 @@ from spec.language.errors import SpecError
 from tests.recordings import ON_GPU, OPERATED, RECORDED, Observed, Recorded
 
 ROOT = Path(__file__).parents[3]
-SUITE = ROOT / "proofs" / "counterexamples" / "recorded"
+SUITE = ROOT / "models" / "counterexamples" / "recorded"
 ROWS = [row for row in json.loads((SUITE / "index.json").read_text())["rows"] if row["trace"]]
 SCENES = {each.scene: each for each in RECORDED + ON_GPU}
 

@@ -57,6 +57,24 @@ def test_expired(hooks: LoadHooks, tmp_path: Path, expired: int, said: bool | No
     assert [("e/a", said), ("e/b", said)] == [(line.lease, line.expired) for line in ended]
 
 
+@pytest.mark.parametrize("data", [None, [], {"num_kv_expired_reqs": 1}, {"other": [1]}])
+def test_statistics(hooks: LoadHooks, tmp_path: Path, data: Any) -> None:
+    """Statistics of another connector are none of leases that expired."""
+    hooks._lease(SimpleNamespace(request_id="a"), params("a"))
+    step = transfers("a")
+    step.kv_connector_stats = SimpleNamespace(data=data)
+    hooks._note(step)
+    assert [None, False] == [line.expired for line in noted(tmp_path)]
+
+
+@pytest.mark.parametrize("ids", [None, [], [1, 2]])
+def test_no_blocks(hooks: LoadHooks, tmp_path: Path, ids: Any) -> None:
+    """A lease whose parameters do not list blocks by group is noted without their number."""
+    hooks._lease(SimpleNamespace(request_id="a"), {**params("a"), "remote_block_ids": ids})
+    (line,) = noted(tmp_path)
+    assert ("e/a", 0) == (line.lease, line.blocks)
+
+
 def test_read(hooks: LoadHooks, tmp_path: Path) -> None:
     """A read names its lease and its request; a load that is of no lease leaves no line."""
     hooks._note(transfers(received=("own",)))

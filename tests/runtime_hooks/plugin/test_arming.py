@@ -88,6 +88,10 @@ class FakeAdapter:
         """It can be hooked."""
         return ""
 
+    def unobserved(self, scheduler: Any) -> tuple[str, ...]:
+        """What its connector does not tell."""
+        return ("what it saves", "what it loads")
+
     def rank(self, scheduler: Any) -> Rank | None:
         """The only engine."""
         return None
@@ -225,6 +229,7 @@ class TestSocket:
         assert "no operator can reach this engine: " in caplog.text
         assert "resident-claims is armed: " in caplog.text
         assert "control: none, see above; " in caplog.text
+        assert "; not observed: what it saves, what it loads" in caplog.text
         assert "" == ask(adapter.controller, "first")
         armed.leave(scheduler)
 

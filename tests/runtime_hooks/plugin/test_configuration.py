@@ -44,7 +44,9 @@ class Engine:
         if flags[0] == "wrong":
             raise SpecError("vLLM does not take these flags: wrong")
         unknown = () if load else ("the number of blocks",)
-        return Configuration(flags[0], self.why, unknown, 80 if load else None, self.flags)
+        unobserved = self.flags.get("unobserved", ())
+        usable = 80 if load else None
+        return Configuration(flags[0], self.why, unobserved, unknown, usable, self.flags)
 
 
 def notes(settings: Settings | None, **flags: Any) -> list[str]:
@@ -85,12 +87,12 @@ class TestNotes:
         assert "key-b" not in note
 
     def test_connector(self) -> None:
-        """What is not observed of a connector; the one that is the tier has no note."""
-        connector = SimpleNamespace(kv_connector="ExampleConnector")
-        (note,) = notes(Settings(), kv_transfer_config=connector)
-        assert note.startswith("ExampleConnector is no offload tier for claims; not observed: what")
-        connector.kv_connector = "OffloadingConnector"
-        assert [] == notes(Settings(), kv_transfer_config=connector)
+        """What is not observed of the engine, if the plugin would arm."""
+        untold = ("what it saves", "what it loads")
+        expected = ["not observed: what it saves, what it loads"]
+        assert expected == notes(Settings(), unobserved=untold)
+        unfit: Any = Engine("it is not fit", unobserved=untold)
+        assert [] == about(unfit, Settings(), ["model"], load=False).notes
 
     def test_environment(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """A stop that kills, plugins that are not loaded, and a quiet log."""
