@@ -22,6 +22,8 @@ NIXL ?= 1.5.1
 MATERIAL ?= 9.8.2
 MERMAID ?= 11.17.2
 CYCLONEDX ?= 7.5.0
+PLAYWRIGHT := 1.65.2
+AXE := 0.1.8
 BIN   := $(VENV)/bin
 STAMP := $(VENV)/.stamp
 PIP   := $(BIN)/python -m pip --disable-pip-version-check --no-input
@@ -31,7 +33,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-slow test-deep test-wheel native-core test-vllm test-vllm-part test-vllm-core test-sglang test-dynamo test-nixl test-otlp test-prometheus test-vllm-gpu setup-vllm witness repeat bench soak fuzz mutate runs lint docs site suite release lock clean
+.PHONY: help demo test test-slow test-deep test-wheel native-core test-vllm test-vllm-part test-vllm-core test-sglang test-dynamo test-nixl test-otlp test-prometheus test-browser screenshots test-vllm-gpu setup-vllm witness repeat bench soak fuzz mutate runs lint docs site suite release lock clean
 
 help: ## Show these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -140,6 +142,19 @@ test-prometheus: $(STAMP) ## Scrape watch by a real Prometheus (fetches Debian's
 		exit 2; }
 	RESIDENT_CLAIMS_PROMETHEUS=$(abspath $(PROMETHEUS)) $(BIN)/python -m pytest tests_prometheus
 
+build/browser/.stamp-$(PLAYWRIGHT): $(STAMP)
+	@rm -rf build/browser && $(PYTHON) -m venv build/browser && \
+		ls -d $(CURDIR)/$(VENV)/lib/python3*/site-packages \
+			> $$(ls -d build/browser/lib/python3*/site-packages)/project.pth && \
+		build/browser/bin/python -m pip --disable-pip-version-check --no-input install -qq \
+			'playwright==$(PLAYWRIGHT)' 'axe-playwright-python==$(AXE)' && touch $@
+
+test-browser: build/browser/.stamp-$(PLAYWRIGHT) ## Open the page of report in chromium (fetches Playwright, 45 MB)
+	build/browser/bin/python -m pytest tests_browser
+
+screenshots: build/browser/.stamp-$(PLAYWRIGHT) ## Make the pictures of a report in docs/pictures again
+	build/browser/bin/python -m tests_browser.screenshots docs/pictures
+
 test-nixl: $(VLLM_VENV)/.stamp ## Observe two engines of that vLLM with NIXL between them (fetches its wheels, 60 MB)
 	@test -e build/nixl/.stamp-$(NIXL) || { rm -rf build/nixl && \
 		$(VLLM_VENV)/bin/python -m venv build/nixl && \
@@ -186,6 +201,7 @@ bench: $(STAMP) native-core ## Measure speed, as ratios to a baseline of the sam
 	$(BIN)/python -m tests.bench
 	$(BIN)/python -m tests.bench_monitor
 	$(BIN)/python -m tests.bench_start
+	@test ! -e build/browser/.stamp-$(PLAYWRIGHT) || build/browser/bin/python -m tests_browser.bench
 	@test ! -e $(VLLM_VENV)/.stamp || $(VLLM_VENV)/bin/python -m tests_vllm.bench
 
 mutate: $(STAMP) ## Plant each mistake in what a proof rests on, and see that it is noticed (hours)

@@ -14,6 +14,7 @@ app = new_app(
     "Check recorded events against the modes of the claims that the runtime accepted.",
     modules={
         "check": "monitor.cli.check",
+        "report": "monitor.cli.page",
         "evidence": "monitor.cli.evidence",
         "follow": "monitor.follow.cli",
         "watch": "monitor.watch.cli",

@@ -38,6 +38,7 @@ class TestHelp:
             "spec": ["list", "show", "diagram", "docs", "schema"],
             "monitor": [
                 "check",
+                "report",
                 "evidence",
                 "follow",
                 "watch",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from monitor.cli import sample_pages
 from monitor.follow.verdict_line import followed_schema
 from monitor.live.lines import live_schema
+from monitor.page.report import page_schema
 from monitor.pressure.judge import pressure_schema
 from monitor.repeat.judge import repeat_schema
 from monitor.repeat.runs import runs_schema
@@ -23,6 +24,7 @@ def pages() -> dict[str, str]:
     schemas = {
         "followed": followed_schema,
         "live": live_schema,
+        "page": page_schema,
         "pressure": pressure_schema,
         "registry": registry_schema,
         "repeat": repeat_schema,

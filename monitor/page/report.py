@@ -1,0 +1,119 @@
+"""Makes the page of some traces: judges them, collects their timeline, and quotes lines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import msgspec
+
+from monitor.check.files import check
+from monitor.page.against import Run, compared
+from monitor.page.collect import Collected
+from monitor.page.document import document
+from monitor.page.quotes import MOST_LINES, quoted
+from monitor.report.headline import headline
+from monitor.report.verdict import Report
+from spec.contract.modes import Bundle
+from spec.contract.obligations import OBLIGATIONS
+from spec.events.kinds import Kind
+from spec.language.schemas import framed_schema
+from spec.stream.outcome import ModeVerdict
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from monitor.timeline.items import Item
+    from spec.claims.states import Mode
+    from spec.language.machine import Observer
+
+__all__ = ["SCHEMA", "Made", "Written", "made", "page_schema"]
+
+SCHEMA: Final = "resident-claims/page/1"
+
+_SHOWN: Final = ("tool", "spec", "verdict", "inputs", "mode", "bundle", "unjudged", "theorem")
+
+
+class Written(msgspec.Struct, frozen=True):
+    """What was written: the file, its size, the verdict, and what the page lacks."""
+
+    schema: Literal["resident-claims/page/1"]
+    file: str
+    bytes: int
+    verdict: ModeVerdict
+    headline: str
+    left_out: list[str]
+
+
+def page_schema() -> dict[str, Any]:
+    """The JSON Schema of what `--format json` prints."""
+    return framed_schema(SCHEMA, "python -m monitor docs", msgspec.json.schema(Written))
+
+
+class Made(msgspec.Struct, frozen=True):
+    """A page, the report that it shows, its verdict in a sentence, and what the page lacks."""
+
+    page: bytes
+    report: Report
+    sentence: str
+    left_out: list[str]
+
+
+def made(
+    traces: Sequence[str],
+    mode: Mode | None = None,
+    *,
+    against: str | None = None,
+    with_tokens: bool = False,
+    **judged: Any,
+) -> Made:
+    """The page of some traces.
+
+    Args:
+        mode: the one that was asked for; None: each claim is judged by the one that it states.
+        against: a trace to compare them with.
+        with_tokens: quoted lines keep their token ids.
+        judged: how the traces are judged, as by `check`.
+
+    Raises:
+        InputError: a file or a line of it cannot be read.
+    """
+    collected, run, other = Collected(mode), Run(), Run()
+
+    def put(item: Item) -> None:
+        run.take(item)
+        collected(item)
+
+    report = check(traces, mode, Bundle.CONTRACT, timeline=put, **judged)
+    difference = None
+    if against is not None:
+        there = check([against], mode, Bundle.CONTRACT, timeline=other.take, **judged)
+        difference = compared(run, report, other, there)
+    head, wanted, sentence = collected.head(), collected.wanted, headline(report)
+    if len(wanted) > MOST_LINES:
+        head["left_out"].append(f"the text of lines beyond the {MOST_LINES:,} that matter most")
+    head |= {name: getattr(report, name) for name in _SHOWN}
+    head |= {
+        "headline": sentence,
+        "modes": [{"mode": m.mode, "verdict": m.verdict, "why": m.why} for m in report.modes],
+        "quotes": quoted(report.inputs, wanted, with_tokens=with_tokens),
+        "observers": {name: _drawn(each) for name, each in OBLIGATIONS.items()},
+        "says": {kind: kind.row.says for kind in Kind},
+        "against": difference,
+    }
+    title = f"{report.verdict}: {', '.join(i.file for i in report.inputs[:3])}"
+    page = document(title, sentence, collected.columns.packed(head))
+    return Made(page, report, sentence, head["left_out"])
+
+
+def _drawn(observer: Observer) -> dict[str, Any]:
+    """What the picture of an observer shows."""
+    places = {state.name: place for place, state in enumerate(observer.states)}
+    return {
+        "code": observer.code,
+        "reason": observer.reason,
+        "states": [[s.name, s.verdict, s.says] for s in observer.states],
+        "rules": [
+            [r.name, r.guard, [places[n] for n in observer.sources(r)], places[r.to], r.why]
+            for r in observer.rules
+        ],
+    }
