@@ -23,7 +23,7 @@ from vllm.v1.request import Request
 
 from runtime_hooks.demo.engine import claim
 from runtime_hooks.engines import adapter_of, checks, installed, package_of, shared
-from runtime_hooks.engines.shared.hook_points import LOADS
+from runtime_hooks.engines.shared.hook_points import LOADS, TIERS
 from runtime_hooks.engines.shared.steps import StepHooks
 from runtime_hooks.plugin.arming import ArmingError, arm, disarm
 from runtime_hooks.settings.config import Settings
@@ -124,10 +124,9 @@ class TestArm:
 
     def test_all_read(self) -> None:
         """Every attribute of the engine that the adapter names is checked when it arms, but for
-        those that are read with NIXL alone, where that was not tried."""
+        those that are read with other connectors or tiers alone, where these were not tried."""
         adapter: Any = adapter_of(installed())[0]
-        nixl = "NixlConnector" in adapter.tried.connectors
-        points = adapter.points if nixl else (*adapter.points, *LOADS)
+        points = {*adapter.points, *LOADS, *TIERS}
         parts = [*SHARED.glob("*.py"), *OWN.glob("*.py")]
         named = {name for path in parts for name in attributes(path)}
         ours = {name for path in OURS.rglob("*.py") for name in defined(path)}

@@ -108,7 +108,7 @@ OTHER = {
 PARTS = 4
 """An engine of another kind takes minutes: each function is in one of these parts."""
 
-CATCHERS = {"StepHooks._end_refused", "StepHooks.end", "Wraps.attempt", "Wraps.instead"}
+CATCHERS = {"StepHooks._end_refused", "Wraps.attempt", "Wraps.instead"}
 """What these functions call directly, and what catches exceptions for them."""
 
 SHELLS = CATCHERS | set(HOOKED.values()) | {f for each in OTHER.values() for f in each.values()}

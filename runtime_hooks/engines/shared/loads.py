@@ -63,7 +63,7 @@ class LoadHooks:
     def _free_blocks(self, call: Callable[[Any], None]) -> Callable[[Any], None]:
         def free_blocks(request: Any) -> None:
             call(request)
-            self._steps.freed(request.request_id)
+            self._wraps.attempt("_free_blocks", self._steps.freed, request.request_id)
 
         return free_blocks
 

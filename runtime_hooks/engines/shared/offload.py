@@ -316,7 +316,7 @@ class OffloadHooks:
                 )
             if request_id in self._aborted:
                 self._aborted.discard(request_id)
-                self._steps.freed(request_id)
+                self._wraps.attempt("_free_blocks", self._steps.freed, request_id)
 
         return free_blocks
 

@@ -301,7 +301,7 @@ class StepHooks:
         """The blocks of a request are free; it may have ended before."""
         if request_id in self._keep_blocks:
             self._keep_blocks.discard(request_id)
-            self._wraps.attempt("_free_blocks", self._controller.freed, request_id)
+            self._controller.freed(request_id)
 
     def _finish(self, request_id: str) -> None:
         aborted, completed = request_id in self._aborted, request_id not in self._failed
