@@ -91,6 +91,7 @@ OTHER = {
     "two caches": SPARSE,
     "a drafting model": {},
     "a connector": {
+        "Scheduler._free_blocks": "LoadHooks._free_blocks.<locals>.free_blocks",
         "Scheduler._handle_invalid_blocks": "LoadHooks._invalid.<locals>.handle_invalid_blocks",
         "Scheduler._connector_finished": "LoadHooks._finished.<locals>.connector_finished",
         "Scheduler._update_from_kv_xfer_finished": (
@@ -137,7 +138,7 @@ ELSEWHERE = {
     "CPUOffloadingManager.complete_load": "the offload tier",
     "CPUOffloadingManager.reset_cache": "the offload tier",
     "Scheduler._update_waiting_for_remote_kv": "a connector",
-    "Scheduler._free_blocks": "the offload tier",
+    "Scheduler._free_blocks": "a connector",
     "Scheduler._handle_invalid_blocks": "a connector",
     "Scheduler._handle_failed_recving": "called by the plugin, and not wrapped",
     "OffloadingConnectorScheduler.get_num_new_matched_tokens": "the offload tier",

@@ -214,14 +214,9 @@ REFUSED: dict[str, tuple[Callable[[], dict[str, Any]], str]] = {
         lambda: {"specs": [full(), sliding(64)], "dropping": {0, 1}, **EAGLE},
         "drafting that drops a block was tried with blocks of one size",
     ),
-    "groups, drafting, with a tier": (
-        lambda: {
-            "specs": [full(), sliding()],
-            "dropping": {0, 1},
-            "transfer": OFFLOADING,
-            **EAGLE,
-        },
-        "drafting that drops a block was tried without KV connector",
+    "drafting, with a tier": (
+        lambda: {"transfer": OFFLOADING, "speculative": SimpleNamespace(method="ngram")},
+        "the KV connector is OffloadingConnector, which was tried without drafting",
     ),
     "groups, with a connector": (
         lambda: {"specs": [full(), sliding()], "transfer": SAVING},

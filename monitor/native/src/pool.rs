@@ -244,7 +244,7 @@ impl Pool {
 
     /// Whether there is one group of caches, of which a hit needs every block.
     pub fn has_one_cache(&self) -> bool {
-        matches!(&self.groups[..], [(0, group)] if group.full)
+        matches!(&self.groups[..], [(0, group)] if group.full && group.span == 1)
     }
 
     /// The longest prefix from `start`, at most to `end`, that a hit could use on the GPU; with

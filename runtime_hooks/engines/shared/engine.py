@@ -46,6 +46,7 @@ LOADED: Final = (
     "the kinds of the model's caches",
     "blocks are hashed in the size in which they are kept",
     "the number of blocks",
+    "whether the offload tier has others behind it",
 )
 """What is known only once the model is loaded."""
 
@@ -174,14 +175,16 @@ def _unfit_connector(config: VllmConfig, tried: Tried) -> str:
     class, whatever it is.
     """
     name = connector_of(config)
-    if name in ("", TIER):
+    if not name:
+        return ""
+    if config.speculative_config is not None:
+        return f"the KV connector is {name}, which was tried without drafting"
+    if name == TIER:
         return ""
     if not tried.connectors:
         return f"the KV connector is {name}, and {TIER} was tried"
     if config.lora_config is not None:
         return f"the KV connector is {name}, which was tried without adapters"
-    if config.speculative_config is not None:
-        return f"the KV connector is {name}, which was tried without drafting"
     return ""
 
 
@@ -252,7 +255,7 @@ def _unfit_drops(scheduler: Scheduler, tried: Tried) -> str:
         return "with blocks of one size"
     if len(scheduler.kv_cache_manager.coordinator.eagle_group_ids) < len(groups):
         return "where the last block is dropped of every cache"
-    return "" if scheduler.connector is None else "without KV connector"
+    return ""
 
 
 def _unfit_loads(config: VllmConfig, specs: Sequence[KVCacheSpec], tried: Tried) -> str:

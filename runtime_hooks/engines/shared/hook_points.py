@@ -171,7 +171,7 @@ POINTS: Final = (
     Hook(
         f"{_SCHEDULER}_free_blocks",
         ("self", "request"),
-        sees="the load of an aborted request succeeded",
+        sees="the blocks of a request that ended are free; the load of an aborted one succeeded",
     ),
     Hook(
         f"{_SCHEDULER}_handle_invalid_blocks",
@@ -194,7 +194,7 @@ POINTS: Final = (
     Hook(
         f"{_OFFLOADING}scheduler:OffloadingConnectorScheduler.update_connector_output",
         ("self", "connector_output"),
-        sees="a store failed",
+        sees="a store failed, or the plugin had a fault in a worker",
     ),
     Hook(
         f"{_OFFLOADING}worker:OffloadingConnectorWorker._init_worker",
@@ -214,7 +214,7 @@ POINTS: Final = (
     Hook(
         f"{_OFFLOADING}worker:OffloadingConnectorWorker.build_connector_worker_meta",
         ("self",),
-        does="reports failed stores",
+        does="reports failed stores, and faults of the plugin",
     ),
     Hook(
         "vllm.distributed.kv_transfer.kv_connector.v1.offloading_connector:"

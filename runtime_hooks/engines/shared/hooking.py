@@ -86,8 +86,13 @@ class VllmAdapter:
         if why := unfit(scheduler, self.tried) or self.unfit_settings(config):
             return why
         manager = manager_of(scheduler)
-        if primary_of(manager) is not manager and not self.tried.tiers:
+        if primary_of(manager) is manager:
+            return ""
+        if not self.tried.tiers:
             return "the offload tier has others behind it, and one was tried"
+        several = len(scheduler.kv_cache_config.kv_cache_groups) > 1
+        if several or config.parallel_config.tensor_parallel_size > 1:
+            return "the offload tier has others behind it, tried with one cache and one rank"
         return ""
 
     def unfit_settings(self, config: Any) -> str:
@@ -127,6 +132,8 @@ class VllmAdapter:
         manager = manager_of(scheduler)
         tier = None if manager is None else self.offload_hooks(scheduler, manager, settings.drill)
         next_engine = VllmNextEngine(scheduler) if settings.resume else None
+        trace = journal.sink(TraceFile)
+        leases = LeaseLog(f"{'' if trace is None else trace.path}{SUFFIX}")
         controller = Controller(
             settings,
             journal,
@@ -142,9 +149,6 @@ class VllmAdapter:
         wraps, steps = Wraps(controller), self.step_hooks(scheduler, blocks)
         if next_engine is not None:
             next_engine.install(wraps)
-
-        trace = journal.sink(TraceFile)
-        leases = LeaseLog(f"{'' if trace is None else trace.path}{SUFFIX}")
 
         def restore() -> None:
             leases.close()

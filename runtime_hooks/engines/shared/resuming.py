@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
-from runtime_hooks.engines.shared.engine import identity_of
+from runtime_hooks.engines.shared.engine import connector_of, identity_of
 from runtime_hooks.engines.shared.requests import request_of
 
 if TYPE_CHECKING:
@@ -34,8 +34,7 @@ class VllmNextEngine:
             "dtype": str(config.model_config.dtype),
             "tensor_parallel_size": str(config.parallel_config.tensor_parallel_size),
         }
-        transfer = config.kv_transfer_config
-        self.tier = transfer is not None and transfer.kv_connector in _OUTLIVING
+        self.tier = connector_of(config) in _OUTLIVING
 
     def install(self, wraps: Wraps) -> None:
         """Have faults noted."""
