@@ -51,6 +51,8 @@ class TestAnswers:
         assert "request active-1" in taker
         assert "line 6, at 1.25 ms: needed 70 of 80 usable blocks, 60 of them reserved" in taker
         assert "short by 50." in taker
+        page.locator(".card", has_text="Who took").get_by_role("button").click()
+        assert "60 of them reserved for claims: short by 50." in region(page)
         assert "Another victim, or refusing or deferring" in card(
             page, "What should have happened?"
         )

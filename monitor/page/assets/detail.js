@@ -209,10 +209,10 @@ function event_parts(row) {
 }
 
 function request_parts(row) {
-  const { request, phase } = T, events = I.events.of(row);
+  const { request, phase } = T, events = I.events.of(row), needs = needs_of(row);
   return [
     el("h2", {}, named("Request", text(request.id[row]))),
-    el("p", {}, needs_of(row)),
+    needs && el("p", {}, needs),
     el("p", {}, request.finished[row] ? "Finished." : "The stream or its period ended before it."),
     facts([["from", where(request.line[row], request.at[row])], ["lasted", span(request.end[row] - request.at[row])]]),
     el("h3", {}, "Phases"),
