@@ -42,15 +42,22 @@ class TestAnswers:
         """Kept or not, when lost, to whom, what was expected, and the pool at that moment."""
         page = open_page(broken)
         assert "No." in card(page, "Was it kept?")
-        assert "line 7, at 1.5 ms" in card(page, "When was it lost?")
-        assert "Reported at line 8, 250 µs later" in card(page, "When was it lost?")
-        assert "request active-1" in card(page, "To whom?")
-        assert "line 6, at 1.25 ms: needed 70, usable 80" in card(page, "To whom?")
+        assert "hard protected promises: No block" in page.locator(".promise").inner_text()
+        lost, taker = card(page, "Were blocks lost?"), card(page, "Who took the blocks?")
+        assert "Yes: line 7, at 1.5 ms" in lost
+        assert "the allocator chose cached blocks as victims" in lost
+        assert "Reported at line 8, 250 µs later" in lost
+        assert "Kept all the same" not in lost
+        assert "request active-1" in taker
+        assert "line 6, at 1.25 ms: needed 70 of 80 usable blocks, 60 of them reserved" in taker
+        assert "short by 50." in taker
+        page.locator(".card", has_text="Who took").get_by_role("button").click()
+        assert "60 of them reserved for claims: short by 50." in region(page)
         assert "Another victim, or refusing or deferring" in card(
             page, "What should have happened?"
         )
         pool = card(page, "The pool then").split("\n")
-        assert ["held by claims", "60"] == pool[1:3]
+        assert ["reserved for claims", "60"] == pool[1:3]
         assert ["short by", "50"] == pool[5:7]
 
     def test_shows_what_decided(self, open_page: Open, broken: Path) -> None:
@@ -68,7 +75,18 @@ class TestAnswers:
         """Blocks of a claim that has expired may go; that is no loss of the claim."""
         page = open_page(write("tests/recordings/expiring.jsonl"))
         assert "block evicted" in page.locator("#by-kind").inner_text()
-        assert "No loss is stated." in card(page, "When was it lost?")
+        assert "No loss is stated." in card(page, "Were blocks lost?")
+
+    def test_says_that_a_loss_breaks_no_promise(self, open_page: Open, write: Write) -> None:
+        """Of a claim that lost blocks and is kept: what was lost, and that it is kept."""
+        page = open_page(write(sample("hard_protected_refusal")))
+        assert "Yes." in card(page, "Was it kept?")
+        lost = card(page, "Were blocks lost?")
+        assert "by block lost: cached blocks were lost to a reset or a failure." in lost
+        assert "Kept all the same: what hard protected promises was done." in lost
+        assert "they were not evicted" in card(page, "Who took the blocks?")
+        assert "Nothing else." in card(page, "What should have happened?")
+        assert "breaks no obligation" in card(page, "What should have happened?")
 
     def test_says_why_it_is_inconclusive(
         self, open_page: Open, write: Write, tmp_path: Path
@@ -81,14 +99,23 @@ class TestAnswers:
         said = page.locator("#verdict").inner_text()
         assert "RC101 lines-missing" in said
         assert "What to do: record every line" in said
-        assert "Nothing is concluded." in card(page, "Was it kept?")
+        kept, lost = card(page, "Was it kept?"), card(page, "Were blocks lost?")
+        assert "Nothing is concluded." in kept
+        assert "Lines are missing before sequence number 4: line 4, at 1 ms." in kept
+        assert "No loss is stated before line 4." in lost
+        assert "Later lines are not judged." in lost
+        assert "reserved for claims\n60" in card(page, "The pool before line 4")
+        assert "what is drawn later is pale, and not judged" in page.locator("#legend").inner_text()
+        rows = page.locator("#table-verdicts tbody tr")
+        assert "as above" not in rows.nth(0).inner_text()
+        assert "as above" in rows.nth(1).inner_text()
 
     def test_says_what_is_not_stated(self, open_page: Open, write: Write) -> None:
         """A trace that states neither a mode nor a pool."""
         page = open_page(write(UNJUDGED))
         assert "--mode offloadable" in page.locator("#verdict").inner_text()
         assert "not stated" in card(page, "The pool")
-        assert "No loss is stated." in card(page, "When was it lost?")
+        assert "No loss is stated." in card(page, "Were blocks lost?")
 
 
 def test_keeps_the_text_of_a_trace_text(open_page: Open, write: Write, tmp_path: Path) -> None:

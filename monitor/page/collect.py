@@ -275,7 +275,7 @@ class Collected:
         }
 
 
-_NAMED: Final = frozenset({"claim_id", "request_id", "positions", "block_ids"})
+_NAMED: Final = frozenset({"claim_id", "request_id", "positions", "block_ids", "usable"})
 
 
 def _about(event: Event) -> str | None:
@@ -285,7 +285,9 @@ def _about(event: Event) -> str | None:
         value = getattr(event, name)
         if name in _NAMED or value in (None, False, ()):
             continue
-        if name == "blocking_claim_ids":
+        if name == "needed":
+            parts.append(f"needed {value} of {counted(event.usable or 0, 'usable block')}")
+        elif name == "blocking_claim_ids":
             parts.append(f"names {', '.join(value)}")
         elif name in ("proof", "capacity"):
             counts = msgspec.structs.asdict(value)

@@ -13,7 +13,7 @@ from monitor.page.document import document
 from monitor.page.quotes import MOST_LINES, quoted
 from monitor.report.headline import headline
 from monitor.report.verdict import Report
-from spec.contract.modes import Bundle
+from spec.contract.modes import MODES, Bundle
 from spec.contract.obligations import OBLIGATIONS
 from spec.events.kinds import Kind
 from spec.language.schemas import framed_schema
@@ -98,6 +98,7 @@ def made(
         "quotes": quoted(report.inputs, wanted, with_tokens=with_tokens),
         "observers": {name: _drawn(each) for name, each in OBLIGATIONS.items()},
         "says": {kind: kind.row.says for kind in Kind},
+        "promises": {mode: each.promise for mode, each in MODES.items()},
         "against": difference,
     }
     title = f"{report.verdict}: {', '.join(i.file for i in report.inputs[:3])}"

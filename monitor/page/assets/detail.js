@@ -17,12 +17,22 @@ function loss_of(claim) {
   return { event: at, lost: touch.lost[row], more: losses.length - 1, report };
 }
 
-// The moment that the answers are about: the loss, else the first violation, else the end.
+// The break from which on a claim is not judged.
+function break_of(claim) {
+  const { found } = T, open = I.found.of(claim).filter((each) => found_verdict(each) === "inconclusive" && found.code[each] !== ABSENT);
+  return D.breaks.find(({ stream, line, code }) => stream === T.claim.stream[claim] &&
+    open.some((each) => found.line[each] === line && text(found.code[each]) === code));
+}
+
+// The moment that the answers are about: the loss, else the first violation, else the last event
+// before a break, else the end.
 function moment_of(claim) {
   const loss = loss_of(claim), broken = I.broken.of(claim);
   if (loss) return T.event.at[loss.event];
   const places = Array.from(broken, (each) => T.found.at[each]).filter((at) => at >= 0);
-  return places.length ? Math.min(...places) : last_of(claim);
+  if (places.length) return Math.min(...places);
+  const broke = break_of(claim), { at, stream } = T.event;
+  return broke ? at.reduce((last, each, row) => (stream[row] === broke.stream && each < broke.at ? Math.max(last, each) : last), 0) : last_of(claim);
 }
 
 // Where the last state of a claim ends; nothing is known of it from there on.
@@ -33,61 +43,76 @@ function last_of(claim) {
 
 // Each answer: in a few words, with more, and what to show of it.
 const ANSWERS = [
-  ["Was it kept?", kept_answer], ["When was it lost?", loss_answer], ["To whom?", whom_answer],
+  ["Was it kept?", kept_answer], ["Were blocks lost?", loss_answer], ["Who took the blocks?", whom_answer],
   ["What should have happened?", expected_answer],
 ];
 
 function show_answers(claim) {
   if (claim === ABSENT) return put("answers", el("p", { class: "plain" }, "No claim to show."));
   const all = [...I.found.of(claim)], broken = [...I.broken.of(claim)].sort((a, b) => T.found.line[a] - T.found.line[b]);
-  const about = { claim, all, broken, verdict: claim_verdict(claim), loss: loss_of(claim) };
+  const mode = text(T.claim.mode[claim]), name = text(T.claim.id[claim]), promise = D.promises[mode];
+  // What keeps every claim of its mode from a verdict, such as a file that ends too early.
+  const unsure = D.modes.find((each) => each.mode === mode && each.verdict === "inconclusive")?.why, verdict = claim_verdict(claim);
+  const about = { claim, all, broken, mode, verdict, unsure, kept: verdict === "kept" && !unsure, loss: loss_of(claim), broke: break_of(claim) };
+  const when = about.loss || broken.length ? "then" : about.broke ? `before line ${about.broke.line}` : "at the end";
   const card = (question, [answer, more, target]) => el("div", { class: "card" }, el("h3", {}, question),
     el("p", { class: "answer" }, answer), more && el("p", { class: "more" }, more),
     target && el("p", { class: "go" }, link_to("Show", { claim, ...target }, "Show it on the timeline")));
   put("answers",
-    el("h2", {}, "Claim ", link_to(text(T.claim.id[claim]), { claim }, "Show the claim"), " ", chip(about.verdict)),
+    el("h2", {}, named("Claim", name) !== name && "Claim ", link_to(name, { claim }, "Show the claim"), " ", chip(verdict)),
+    promise && el("p", { class: "promise" }, el("b", {}, words(mode)), ` promises: ${promise}`),
     el("div", { class: "cards" }, ANSWERS.map(([question, answer]) => card(question, answer(about))),
-      el("div", { class: "card" }, el("h3", {}, `The pool ${about.loss || broken.length ? "then" : "at the end"}`),
+      el("div", { class: "card" }, el("h3", {}, `The pool ${when}, in blocks`),
         el("dl", { class: "pool" }, pool_at(T.claim.stream[claim], moment_of(claim)).map(([name, value, key]) => [
           el("dt", {}, el("i", { class: `key ${key}` }), name), el("dd", {}, value)])))));
 }
 
-function kept_answer({ claim, verdict, all, broken }) {
-  const kept = all.filter((each) => found_verdict(each) === "satisfied").length;
-  // What keeps every claim of its mode from a verdict, such as a file that ends too early.
-  const unsure = D.modes.find((each) => each.mode === text(T.claim.mode[claim]) && each.verdict === "inconclusive")?.why;
+function kept_answer({ claim, verdict, kept, unsure, all, broken, broke }) {
+  const done = all.filter((each) => found_verdict(each) === "satisfied").length;
   if (verdict === "violated")
     return ["No.", `${plural(broken.length, "obligation")} of ${all.length} violated: ${broken.map((each) => words(obligation(each))).join(", ")}.`, { found: broken[0] }];
-  if (verdict === "kept" && !unsure) return ["Yes.", `${kept} of ${all.length} obligations kept, ${all.length - kept} not put to the test.`, {}];
+  if (kept) return ["Yes.", `${done} of ${all.length} obligations kept, ${all.length - done} not put to the test.`, {}];
+  if (broke) return ["Nothing is concluded.", `${sentence(broke.why)}: ${where(broke.line, broke.at)}.`, {}];
   const why = verdict === "not judged" ? "it states another mode than the one that was asked for" : verdict === "kept" ? unsure : text(T.claim.why[claim]);
-  return ["Nothing is concluded.", `${cut(sentence(why), 110)}.`, {}];
+  return ["Nothing is concluded.", cut(`${sentence(why)}.`, 110), {}];
 }
 
-function loss_answer({ claim, loss }) {
+function loss_answer({ claim, kept, mode, loss, broke }) {
+  if (!loss && broke) return [`No loss is stated before line ${broke.line}.`, "Later lines are not judged. Reports in them are drawn."];
   if (!loss) return ["No loss is stated.", "No event states that it lost blocks before it ended."];
   const { event, link } = T, e = loss.event, wait = link.toat[loss.report] - event.at[e];
   const of = T.claim.footprint[claim] === ABSENT ? "" : ` of ${T.claim.footprint[claim]}`;
   const told = loss.report === undefined ? "No report is matched with it."
     : `Reported at line ${link.toline[loss.report]}, ${wait > 0 ? `${span(wait)} later` : "at the same time"}.`;
   const more = loss.more ? ` ${loss.more} more ${loss.more === 1 ? "loss" : "losses"}.` : "";
-  return [`${where(event.line[e], event.at[e])}.`, `${plural(loss.lost, "block")}${of}, by ${words(kind_of(e))}. ${told}${more}`, { event: e }];
+  const still = kept ? ` Kept all the same: what ${words(mode)} promises was done.` : "";
+  return [`Yes: ${where(event.line[e], event.at[e])}.`,
+    `${plural(loss.lost, "block")}${of}, by ${words(kind_of(e))}: ${D.says[kind_of(e)]}. ${told}${more}${still}`, { event: e }];
+}
+
+// What a request needed when it arrived, and by how much that did not fit.
+function needs_of(row) {
+  const { event } = T, arrival = I.events.of(row).find((each) => kind_of(each) === "request_arrived");
+  if (arrival === undefined) return null;
+  const of = (count) => count_at(event.stream[arrival], count, event.at[arrival]), free = of("free");
+  const short = free !== null && free < 0 ? `, ${whole(of("claimed"))} of them reserved for claims: short by ${whole(-free)}` : "";
+  return `It arrived at ${where(event.line[arrival], event.at[arrival])}: ${text(event.about[arrival])}${short}.`;
 }
 
 function whom_answer({ loss }) {
   if (!loss) return ["No loss is stated."];
   const { event, request } = T, name = event.named[loss.event];
+  if (kind_of(loss.event) === "block_lost") return ["No request.", `${sentence(D.says.block_lost)}; they were not evicted.`];
   if (name === ABSENT) return [NOT_STATED, "The event that took the blocks names no request."];
   const row = request.id.findIndex((each, row) => each === name && request.stream[row] === event.stream[loss.event]);
-  const arrival = row < 0 ? undefined : I.events.of(row).find((each) => kind_of(each) === "request_arrived");
-  return [`request ${text(name)}`, arrival !== undefined && `It arrived at ${where(event.line[arrival], event.at[arrival])}: ${text(event.about[arrival])}.`,
-    row >= 0 && { request: row }];
+  return [named("request", text(name)), row >= 0 && needs_of(row), row >= 0 && { request: row }];
 }
 
-function expected_answer({ claim, verdict, all, broken }) {
+function expected_answer({ claim, kept, mode, loss, all, broken }) {
   const { found } = T, unjudged = D.unjudged.claims.find((each) => each.claim_id === text(T.claim.id[claim]));
   const [first, ...more] = new Set(broken.map((each) => text(found.allowed[each])));
   if (first) return [`${sentence(first)}.`, more.length > 0 && `And: ${more.join("; ")}.`, { found: broken[0] }];
-  if (verdict === "kept") return ["Nothing else.", "What was put to the test was done."];
+  if (kept) return ["Nothing else.", loss ? `The loss breaks no obligation of ${words(mode)}.` : "What was put to the test was done."];
   if (unjudged) return [`For a verdict: --mode ${unjudged.hint ?? "MODE"}.`, unjudged.why];
   const open = all.filter((each) => ["inconclusive", "pending"].includes(found_verdict(each)));
   const coded = open.find((each) => found.code[each] !== ABSENT), code = coded === undefined ? null : text(found.code[coded]);
@@ -115,7 +140,7 @@ function claim_parts(claim) {
   const order = Object.keys(FOUND_MARKS);
   const found = Array.from(I.found.of(claim)).sort((a, b) => order.indexOf(found_verdict(a)) - order.indexOf(found_verdict(b)));
   return [
-    el("h2", {}, `Claim ${text(of.id[claim])}`),
+    el("h2", {}, named("Claim", text(of.id[claim]))),
     el("p", {}, chip(claim_verdict(claim)), ` ${text(of.why[claim])}`),
     el("h3", {}, found.length ? "Obligations" : "No obligation is judged"),
     el("ul", { class: "verdicts" }, found.map((each) => el("li", {},
@@ -137,7 +162,7 @@ function verdict_parts(row) {
   const code = text(found.code[row]), remedy = found.code[row] === ABSENT ? null : D.remedies[code];
   const rule = steps.length ? observer.rules[step.rule[steps.at(-1)]] : null;
   return [
-    el("p", { class: "back" }, link_to(`← claim ${text(of.id[claim])}`, { claim })),
+    el("p", { class: "back" }, link_to(`← ${named("claim", text(of.id[claim]))}`, { claim })),
     el("h2", {}, words(name)),
     el("p", {}, chip(verdict, FOUND_WORDS[verdict]), found.line[row] === ABSENT ? "" : ` ${where(found.line[row], found.at[row])}`),
     facts([
@@ -152,7 +177,7 @@ function verdict_parts(row) {
     steps.length > 0 && el("ol", { class: "steps" }, steps.map((each) => {
       const happened = event_at(stream, step.line[each]);
       return el("li", {}, link_to(where(step.line[each], step.at[each]), happened < 0 ? { found: row, claim, at: step.at[each] } : { event: happened, claim }),
-        step.request[each] === ABSENT ? "" : `, request ${text(step.request[each])}`, el("br"), observer.rules[step.rule[each]][4]);
+        step.request[each] === ABSENT ? "" : `, ${named("request", text(step.request[each]))}`, el("br"), observer.rules[step.rule[each]][4]);
     })),
     el("details", {}, el("summary", {}, "Why this is owed"), el("p", {}, observer.reason)),
   ];
@@ -165,7 +190,7 @@ function event_parts(row) {
   const { event, touch, claim: of } = T, kind = kind_of(row), stream = event.stream[row];
   const touched = Array.from(I.claims.of(row)), request = event.request[row];
   return [
-    touched.length > 0 && el("p", { class: "back" }, link_to(`← claim ${text(of.id[touch.claim[touched[0]]])}`, { claim: touch.claim[touched[0]] })),
+    touched.length > 0 && el("p", { class: "back" }, link_to(`← ${named("claim", text(of.id[touch.claim[touched[0]]]))}`, { claim: touch.claim[touched[0]] })),
     el("h2", {}, words(kind)),
     el("p", {}, el("span", { class: "role" }, event.report[row] ? "report" : "fact"), ` ${where(event.line[row], event.at[row])}`),
     el("p", {}, `${sentence(D.says[kind])}.`),
@@ -173,20 +198,21 @@ function event_parts(row) {
       ["states", event.about[row] === ABSENT ? "nothing more" : text(event.about[row])],
       ["request", request === ABSENT ? text(event.named[row]) : link_to(text(event.named[row]), { request })],
       ["sequence", event.sequence[row] === ABSENT ? NOT_STATED : event.sequence[row]],
-      ...touched.map((each) => [`claim ${cut(text(of.id[touch.claim[each]]), 24)}`,
+      ...touched.map((each) => [cut(named("claim", text(of.id[touch.claim[each]])), 30),
         [touch.lost[each] && `lost ${plural(touch.lost[each], "block")}`, touch.gained[each] && `gained ${plural(touch.gained[each], "block")}`]
           .filter(Boolean).join(", ") || "no block lost or gained"]),
     ]),
     quote(stream, event.line[row], 0),
-    el("h3", {}, "The pool then"),
+    el("h3", {}, "The pool then, in blocks"),
     facts(pool_at(stream, event.at[row]).map(([name, value]) => [name, value])),
   ];
 }
 
 function request_parts(row) {
-  const { request, phase } = T, events = I.events.of(row);
+  const { request, phase } = T, events = I.events.of(row), needs = needs_of(row);
   return [
-    el("h2", {}, `Request ${text(request.id[row])}`),
+    el("h2", {}, named("Request", text(request.id[row]))),
+    needs && el("p", {}, needs),
     el("p", {}, request.finished[row] ? "Finished." : "The stream or its period ended before it."),
     facts([["from", where(request.line[row], request.at[row])], ["lasted", span(request.end[row] - request.at[row])]]),
     el("h3", {}, "Phases"),

@@ -78,7 +78,10 @@ function draw_axis(pen, width, left, x) {
   write(pen, fitted(pen, D.axis === "lines" ? "by line" : "since the first line", left - 16), 10, AXIS / 2, "quiet");
   pen.textAlign = "center";
   for (const [at, step] of ticks(width - left))
-    if (x(at) > left + 8) write(pen, D.axis === "lines" ? at + 1 : span(at, step), x(at), AXIS / 2, "quiet");
+    if (x(at) > left + 8) {
+      const said = `${D.axis === "lines" ? at + 1 : span(at, step)}`;
+      write(pen, said, Math.min(x(at), width - pen.measureText(said).width / 2 - 4), AXIS / 2, "quiet");
+    }
   pen.textAlign = "left";
 }
 
@@ -118,18 +121,24 @@ function each_in_view(rows, column, x, draw) {
 function draw_claim(pen, row, x, left, right) {
   draw_states(pen, row, x, left, right);
   const { touch, found } = T, { claim } = row, broken = claim_verdict(claim) === "violated";
-  for (const kind of [I.facts, I.reports, I.losses]) {
-    let free = -Infinity; // from here on nothing is written yet
+  const unjudged = break_of(claim)?.at ?? Infinity, taken = [], colour_of = (each) => mark_colour(touch.event[each], touch.lost[each], touch.gained[each], broken);
+  for (const kind of [I.facts, I.reports, I.losses])
     each_in_view(kind.of(claim), touch.at, x, (each, px) => {
-      const event = touch.event[each], report = T.event.report[event], lost = touch.lost[each], gained = touch.gained[each];
-      const y = row.y + (report ? 22 : 63), name = mark_colour(event, lost, gained, broken);
-      triangle(pen, px, y, report ? 6 : -6, name);
+      const event = touch.event[each], report = T.event.report[event], y = row.y + (report ? 22 : 63);
+      pen.globalAlpha = touch.at[each] >= unjudged ? 0.4 : 1;
+      triangle(pen, px, y, report ? 6 : -6, colour_of(each));
+      pen.globalAlpha = 1;
       hit(px - 7, y - 9, 14, 18, { event, claim });
-      if (!lost && !gained || px < free) return;
-      free = px + 38;
-      write(pen, lost > 0 ? `−${lost}` : `+${gained}`, px + 8, y + 7, name, "600 11px");
     });
-  }
+  for (const kind of [I.losses, I.facts]) // numbers, those of losses first, where there is space
+    each_in_view(kind.of(claim), touch.at, x, (each, px) => {
+      const lost = touch.lost[each], gained = touch.gained[each];
+      if (!lost && !gained || taken.some((other) => Math.abs(other - px) < 38)) return;
+      taken.push(px);
+      pen.textAlign = px + 38 > right + 14 ? "right" : "left";
+      write(pen, lost > 0 ? `−${lost}` : `+${gained}`, px + (pen.textAlign === "left" ? 8 : -8), row.y + 70, colour_of(each), "600 11px");
+      pen.textAlign = "left";
+    });
   for (const each of D.breaks) // from here on it is known by reports alone
     if (each.stream === T.claim.stream[claim]) line(pen, x(each.at), row.y + 3, x(each.at), row.y + row.h - 4, "inconclusive", [5, 4], 2);
   let flag = -Infinity;

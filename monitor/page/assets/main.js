@@ -3,12 +3,12 @@
 function show_verdict() {
   const shown = D.headline.replace(/^(kept|violated|inconclusive): /, "");
   put("files", D.inputs.map((each) => each.file).join(", "));
-  put("verdict", chip(D.verdict), el("h1", {}, `${sentence(shown)}.`));
+  put("verdict", chip(D.verdict), el("h1", {}, `${sentence(shown)}.`.split(/(?<=_)/).flatMap((part) => [el("wbr"), part])));
   $("verdict").className = D.verdict;
   if (D.verdict === "kept") return;
   const note = (string) => $("verdict").append(el("p", { class: "break" }, string));
   const coded = (code, where = "") => note(`${code} ${D.remedies[code][0]}${where}. What to do: ${D.remedies[code][1]}.`);
-  for (const { code, line, why } of D.breaks.slice(0, 5)) coded(code, `, line ${line}: ${why}`);
+  for (const { code, line, at, why } of D.breaks.slice(0, 5)) coded(code, `, ${where(line, at)}: ${why}`);
   const codes = [...new Set(T.found.code)].filter((each) => each !== ABSENT).map(text);
   const others = codes.filter((code) => !D.breaks.some((each) => each.code === code));
   if (D.verdict === "inconclusive") for (const code of others.slice(0, 3)) coded(code);
@@ -148,7 +148,7 @@ function tip(target, pointer) {
       event.about[target.event] !== ABSENT && text(event.about[target.event])]
     : target.slice !== undefined ? [D.names.states[slice.state[target.slice]], span(slice.end[target.slice] - slice.at[target.slice]),
       !slice.judged[target.slice] && "as reported after a break; nothing is concluded"]
-    : target.request !== undefined ? [`request ${text(request.id[target.request])}`, span(request.end[target.request] - request.at[target.request])]
+    : target.request !== undefined ? [named("request", text(request.id[target.request])), span(request.end[target.request] - request.at[target.request])]
     : [text(T.claim.id[target.claim]), claim_verdict(target.claim)];
   box.replaceChildren(...lines.filter(Boolean).map((each) => el("div", {}, cut(each, 200))));
   box.style.left = `${Math.min(pointer.clientX + 14, innerWidth - box.offsetWidth - 8)}px`;
@@ -211,12 +211,17 @@ function listen() {
 
 function show_legend() {
   const states = new Set(T.slice.state), phases = new Set(T.phase.phase);
+  const codes = new Map(Array.from(I.broken.rows, (row) => [D.observers[obligation(row)].code, words(obligation(row))]));
   put("legend", [
     ...D.names.states.filter((_, n) => states.has(n)).map((each) => [each, each]),
     ...D.names.phases.filter((_, n) => phases.has(n)).map((each) => [`request ${words(each)}`, each]),
   ].map(([said, key]) => el("li", {}, el("i", { class: `key ${key}` }), said)),
-    el("li", {}, "▼ report, above the bar"), el("li", {}, "▲ fact, below it"), el("li", { class: "violated" }, "red: loss, harm, violation"),
-    D.breaks.length > 0 && el("li", { class: "inconclusive" }, "dashed: lines are missing or contradict; pale from there on"),
+    ...["▼ report: what it said of the claim", "▲ fact: what the engine did", "● event of a request", "curve: from a loss to its report",
+      "blue dashes: the moment of the numbers at the left",
+      "orange dashes: from an action to the claims that it names", "known contents: blocks whose content the trace names"].map((each) => el("li", {}, each)),
+    el("li", { class: "violated" }, "red: loss, harm, violation"),
+    [...codes].map(([code, name]) => el("li", { class: "violated" }, el("b", {}, code), ` violated: ${name}`)),
+    D.breaks.length > 0 && el("li", { class: "inconclusive" }, "amber dashes: lines are missing or contradict; what is drawn later is pale, and not judged"),
     el("li", {}, el("i", { class: "key deferred" }), "does not fit beside the claims, and the action on it"));
 }
 

@@ -34,24 +34,21 @@ function draw_pool() {
       if (size > 0) fill_rect(pen, px, tier_y(place + 1) - 4 - size, 1, size, "tier");
     });
   }
-  const now = Math.max(0, view.hover ?? view.wanted ?? I.end), last = count_at(stream, "usable", Math.min(view.to, I.end));
-  const label = (string, dy, key) => {
-    if (key) fill_rect(pen, 10, dy - 6, 10, 10, key);
-    write(pen, fitted(pen, string, left - 34), 26, dy, key ? "ink" : "quiet");
+  const now = Math.max(0, view.hover ?? view.wanted ?? I.end);
+  const narrow = left < 150, label = (name, value, dy, key) => {
+    const string = narrow ? name.replace(/^(reserved for|needed by|known contents,) /, "") : name;
+    fill_rect(pen, 10, key === "ink" ? dy - 2 : dy - 6, 10, key === "ink" ? 3 : 10, key);
+    write(pen, fitted(pen, string, left - 38 - pen.measureText(value).width), 26, dy, "ink");
+    pen.textAlign = "right";
+    write(pen, value, left - 8, dy, "ink");
+    pen.textAlign = "left";
   };
-  pen.textAlign = "right";
-  if (last !== null) {
-    const said = `capacity ${whole(last)}`;
-    fill_rect(pen, right + 4 - said.length * 6.6, y(last) - 17, said.length * 6.6 + 10, 14, "panel");
-    write(pen, said, right + 10, y(last) - 10, "ink", "600 11px");
-  }
-  pen.textAlign = "left";
   fill_rect(pen, 0, 0, left, height, "panel");
   line(pen, left - 0.5, 0, left - 0.5, height, "edge");
   tiers.forEach((_, place) => line(pen, 0, tier_y(place) - 0.5, width, tier_y(place) - 0.5, "grid"));
-  write(pen, fitted(pen, `Pool at ${place_text(now)}`, left - 16, "600 12px"), 10, 14, "ink", "600 12px");
-  if (!I.counts[stream]?.size) label(NOT_STATED, 36);
-  else pool_at(stream, now).forEach(([name, value, key], row) => label(`${name} ${value}`, row < 4 ? 35 + row * 20 : tier_y(row - 4) + 13, key));
+  write(pen, fitted(pen, narrow ? place_text(now) : `Blocks at ${place_text(now)}`, left - 16, "600 12px"), 10, 14, "ink", "600 12px");
+  if (!I.counts[stream]?.size) write(pen, NOT_STATED, 26, 36, "quiet");
+  else pool_at(stream, now).forEach(([name, value, key], row) => label(name, value, row < 4 ? 35 + row * 20 : tier_y(row - 4) + 13, key));
   draw_hover(pen, x, height, left);
 }
 
@@ -59,10 +56,10 @@ function draw_pool() {
 function pool_at(stream, at) {
   const of = (name) => count_at(stream, name, at), free = of("free"), shown = (value) => (value === null ? NOT_STATED : whole(value));
   return [
-    ["held by claims", shown(of("claimed")), "claimed"],
-    ["active requests", shown(of("active")), "active"],
+    ["reserved for claims", shown(of("claimed")), "claimed"],
+    ["needed by requests", shown(of("active")), "active"],
     free !== null && free < 0 ? ["short by", shown(-free), "violated"] : ["free", shown(free), "free"],
     ["capacity", shown(of("usable")), "ink"],
-    ...tiers_of(stream).map((name) => [name, shown(of(name)), "tier"]),
+    ...tiers_of(stream).map((name) => [`known contents, ${name === "tier gpu" ? "GPU" : name.slice(5)}`, shown(of(name)), "tier"]),
   ];
 }

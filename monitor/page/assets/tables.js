@@ -11,7 +11,7 @@ function add_table(id, title, heads, cells) {
     const { rows } = table, from = table.page * PAGE, shown = rows.subarray(from, from + PAGE), number = (n) => n.toLocaleString("en");
     summary.textContent = `${title} (${number(rows.length)})`;
     if (!details.open) return;
-    body.replaceChildren(...Array.from(shown, (row) => el("tr", {}, cells(row).map((cell) => el("td", {}, cell)))));
+    body.replaceChildren(...Array.from(shown, (row, place) => el("tr", {}, cells(row, shown[place - 1]).map((cell) => el("td", {}, cell)))));
     back.disabled = table.page === 0;
     next.disabled = from + PAGE >= rows.length;
     count.textContent = rows.length ? `${number(from + 1)} to ${number(from + shown.length)} of ${number(rows.length)}` : "none";
@@ -31,13 +31,16 @@ function fill_table(id, rows) {
 
 function make_tables() {
   const { claim, found, request, event } = T;
+  // What one break decides has one reason, which is stated once.
+  const as_above = (row, before) => before !== undefined && found.code[row] !== ABSENT &&
+    ["claim", "code", "line", "why"].every((each) => found[each][row] === found[each][before]) ? ["as above", "as above"] : null;
   const or_dash = (number) => (number === ABSENT ? "–" : text(number));
-  add_table("verdicts", "Verdicts", ["Claim", "Obligation", "Verdict", "Where", "Because", "Expected instead, or what to do"], (row) => [
+  add_table("verdicts", "Verdicts", ["Claim", "Obligation", "Verdict", "Where", "Because", "Expected instead, or what to do"], (row, before) => [
     link_to(text(claim.id[found.claim[row]]), { claim: found.claim[row] }),
     link_to(words(obligation(row)), { found: row, claim: found.claim[row] }),
     chip(found_verdict(row), FOUND_WORDS[found_verdict(row)]),
-    found.line[row] === ABSENT ? "–" : where(found.line[row], found.at[row]), text(found.why[row]),
-    found.code[row] === ABSENT ? or_dash(found.allowed[row]) : `${text(found.code[row])}: ${D.remedies[text(found.code[row])][1]}`,
+    found.line[row] === ABSENT ? "–" : where(found.line[row], found.at[row]), ...as_above(row, before) ?? [text(found.why[row]),
+    found.code[row] === ABSENT ? or_dash(found.allowed[row]) : `${text(found.code[row])}: ${D.remedies[text(found.code[row])][1]}`],
   ]);
   add_table("claims", "Claims", ["Claim", "Verdict", "Mode", "Owner", "Predicate", "Footprint", "State at the end", "Lines", "Losses"], (row) => [
     link_to(text(claim.id[row]), { claim: row }), chip(claim_verdict(row)), text(claim.mode[row]), text(claim.owner[row]),

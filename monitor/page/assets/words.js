@@ -29,6 +29,7 @@ const visible = (string) => string.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (each
 const text = (number) => (number === ABSENT ? NOT_STATED : visible(D.texts[number]));
 const whole = (number) => (number === ABSENT ? NOT_STATED : number.toLocaleString("en"));
 const plural = (number, what) => `${number.toLocaleString("en")} ${what}${number === 1 ? "" : "s"}`;
+const named = (what, name) => (name.toLowerCase().startsWith(what.toLowerCase()) ? name : `${what} ${name}`);
 const words = (name) => name.replaceAll("_", " ");
 const cut = (string, most) => (string.length <= most ? string : `${string.slice(0, most - 1)}…`);
 

@@ -13,7 +13,7 @@ from monitor.check.files import check
 from monitor.page import collect, quotes
 from monitor.samples import FOLDER, sample
 from spec.claims.states import Mode
-from spec.contract.modes import Bundle
+from spec.contract.modes import MODES, Bundle
 from spec.contract.obligations import OBLIGATIONS
 from tests.monitor.page.opened import Opened, opened, page_of
 from tests.recordings import FOLDER as RECORDINGS
@@ -82,6 +82,14 @@ def test_quotes_the_line_that_decided() -> None:
     """The line at which an obligation was violated is in the page as it is in the file."""
     lines = VICTIM.read_text().splitlines()
     assert lines[6] == victim().head["quotes"][str(VICTIM)]["7"]
+
+
+def test_says_what_a_request_needs() -> None:
+    """Of how many blocks; and what the mode of a claim promises, in the words of the contract."""
+    shown = victim()
+    about = [shown.text(each["about"]) for each in shown.tables["event"]]
+    assert "needed 70 of 80 usable blocks" in about
+    assert MODES[Mode.HARD_PROTECTED].promise == shown.head["promises"]["hard_protected"]
 
 
 def test_names_the_code_of_what_is_inconclusive(tmp_path: Path) -> None:
