@@ -114,7 +114,9 @@ DIALECT = Toy(
     "A dialect",
     {
         "monitor/input/dialects/NAME.py": toy("terse.py"),
-        "monitor/input/dialects/__init__.py": before('    "canonical",\n', '    "terse",\n'),
+        "monitor/input/dialects/__init__.py": before(
+            '    "canonical": "a trace",\n', '    "terse": "a terse trace",\n'
+        ),
     },
     {
         "NAME": "terse",

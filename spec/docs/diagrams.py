@@ -317,7 +317,8 @@ def _card(spec: ModeSpec, name: str) -> Node:
     observer = OBLIGATIONS[ALIASES.get(name, name)]
     look = Look.CRITICAL if name in spec.critical else Look.OBLIGATION
     because = f"; added because {spec.added[name]}" if name in spec.added else ""
-    return Node(name, observer.name, look, MUST[observer.name] + because, mark=observer.code)
+    must = MUST.get(observer.name, observer.reason)
+    return Node(name, observer.name, look, must + because, mark=observer.code)
 
 
 GUARD_LOOKS = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ from monitor.check.files import check
 from monitor.input.errors import InputError
 from monitor.native import CHOICE, library
 from monitor.report.verdict import Report
+from monitor.samples import sample
 from spec.claims.states import Mode
 from spec.contract.modes import Bundle
 from spec.events.canonical import as_jsonl
@@ -78,6 +80,23 @@ class TestReports:
         for path in paths:
             same(monkeypatch, path, None)
             same(monkeypatch, path, Mode.OFFLOADABLE, TIGHT)
+
+    @pytest.mark.parametrize("span", [1, 2])
+    def test_span(self, span: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Reports on a cache whose blocks cover several positions are the same."""
+        lines = sample("hard_protected_refusal").read_text().splitlines()
+        groups = [{"group": 0, "kind": "full", "span": span}]
+        opened = {"kind": "stream_opened", "sequence": 0, "groups": groups}
+        numbered = [json.loads(line) | {"sequence": at} for at, line in enumerate(lines, 1)]
+        opened["stream"] = numbered[0]["stream"]
+        closed = {
+            "kind": "stream_closed",
+            "stream": opened["stream"],
+            "sequence": len(numbered) + 1,
+        }
+        path = tmp_path / "span.jsonl"
+        path.write_text("".join(f"{json.dumps(line)}\n" for line in (opened, *numbered, closed)))
+        same(monkeypatch, path, None)
 
     def test_crowd(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """Reports on a stream with more ended claims than are listed are the same."""
