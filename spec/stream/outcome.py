@@ -92,7 +92,8 @@ def decide(
 
     Args:
         absent: why nothing can be kept, if so.
-        strict: an obligation that no event exercised makes the verdict inconclusive.
+        strict: an obligation that no event exercised makes the verdict inconclusive; otherwise it
+            takes all of them.
     """
 
     def having(verdict: Verdict) -> list[str]:
@@ -110,7 +111,7 @@ def decide(
     if owed := having(Verdict.PENDING):
         return ModeVerdict.INCONCLUSIVE, counted(owed, "still owed when the stream ended")
     idle = having(Verdict.UNEXERCISED)
-    if idle and strict:
+    if idle and (strict or len(idle) == len(obligations)):
         return ModeVerdict.INCONCLUSIVE, counted(idle, "not exercised")
     if idle:
         return ModeVerdict.KEPT, f"not exercised: {', '.join(idle)}"

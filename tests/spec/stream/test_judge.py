@@ -376,7 +376,16 @@ class TestRestatement:
             *restated([arrived]),
             event("request_finished", request_id="r"),
         ]
-        assert verdict(judged(lines)) is KEPT
+        found = verdict(judged(lines), obligation="explicit_conflict_action")
+        assert found is Verdict.UNEXERCISED
+
+    def test_nothing_exercised(self) -> None:
+        """A claim of which no obligation was exercised is not kept: nothing was put to the test."""
+        registered = next(claim(mode="best_effort"))
+        reported = event("claim_materialized", claim_id="a")
+        cached = event("block_cached", claim_id="a", block_ids=(1, 2), positions=(0, 1))
+        assert verdict(judged([registered])) is ModeVerdict.INCONCLUSIVE
+        assert verdict(judged([registered, cached, reported])) is KEPT
 
 
 class TestUnknown:
