@@ -38,7 +38,7 @@ class Listed(NamedTuple):
 
 COMMANDS: Final[dict[str, Listed]] = {
     "check": Listed("Judge traces: what was kept or violated, and where.", "monitor"),
-    "report": Listed("Write a page of traces: verdicts, lanes along time, the pool.", "monitor"),
+    "report": Listed("Write a page of traces: verdicts, lanes and the pool.", "monitor"),
     "follow": Listed("Judge events as they come, from files, pipes and sockets.", "monitor"),
     "watch": Listed("Watch claims on an engine without the plugin.", "monitor"),
     "routes": Listed("Read where a router sent requests with claimed prefixes.", "monitor"),

@@ -37,8 +37,8 @@ class TestHelp:
 
     def test_declared(self) -> None:
         """The commands listed are these."""
-        names = "check follow watch routes pressure repeat evidence samples explain prove recheck "
-        names += "label counterexamples models diagram spec doctor claims demo"
+        names = "check report follow watch routes pressure repeat evidence samples explain prove "
+        names += "recheck label counterexamples models diagram spec doctor claims demo"
         assert names.split() == list(COMMANDS)
 
     def test_overview(self, capsys: Capture) -> None:
