@@ -95,6 +95,7 @@ class Collected:
         self._mode = mode
         self._base: dict[int, int] = {}
         self._turn, self._last = 0, ("", 0)
+        self._refused: set[tuple[str, int]] = set()
         self._begun: dict[int, tuple[int, ...]] = {}
         self._requests: dict[int, tuple[int, ...]] = {}
         self._wanted: tuple[dict[tuple[str, int], None], ...] = ({}, {}, {})
@@ -105,8 +106,9 @@ class Collected:
 
     @property
     def wanted(self) -> list[tuple[str, int]]:
-        """The lines to quote, those first at which something was violated."""
-        return [*dict.fromkeys(place for each in self._wanted for place in each)]
+        """The lines to quote, none that was refused; those first that violated something."""
+        places = dict.fromkeys(place for each in self._wanted for place in each)
+        return [place for place in places if place not in self._refused]
 
     def _add(self, table: str, *row: int) -> int:
         if self.columns.size(table) >= MOST_ROWS:
@@ -138,6 +140,8 @@ class Collected:
         self.streams[item.stream] = {"name": item.name, "form": item.form, "file": file}
 
     def _broken(self, item: items.Broken) -> None:
+        if item.code == Code.NOT_UNDERSTOOD.number:
+            self._refused.add((text_of(item.point.file), item.point.line))
         if len(self.breaks) >= _MOST_BREAKS:
             self.left_out["break"] = self.left_out.get("break", 0) + 1
             return

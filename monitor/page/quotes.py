@@ -99,7 +99,7 @@ def _pruned(value: Any) -> Any:
 
 
 def _is_number(value: object) -> bool:
-    """A number, one in a string, or an object of nothing else, as OTLP has them."""
+    """A number, one in a string, or an object of such, as OTLP has them."""
     if isinstance(value, dict):
         return len(value) == 1 and all(map(_is_number, value.values()))
     return isinstance(value, (int, float)) or (isinstance(value, str) and value.isdigit())
