@@ -11,6 +11,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
 from monitor.samples import sample
+from tests.monitor.page.lines import claim, event, trace
 
 VICTIM, REFUSAL = sample("hard_protected_victim"), sample("hard_protected_refusal")
 UNJUDGED = sample("offloadable_failed_restore")
@@ -109,6 +110,46 @@ class TestAnswers:
         rows = page.locator("#table-verdicts tbody tr")
         assert "as above" not in rows.nth(0).inner_text()
         assert "as above" in rows.nth(1).inner_text()
+
+    def test_counts_a_loss_at_the_time_of_the_end(
+        self, open_page: Open, write: Write, tmp_path: Path
+    ) -> None:
+        """Lines of one time are in the order of the file."""
+        released = event("claim_released", claim_id="A", by="runtime")
+        report = event("claim_unmaterialized", claim_id="A")
+        events = [
+            *claim("A", 1, "best_effort"),
+            event("block_lost", block_ids=[1]),
+            report,
+            released,
+        ]
+        page = open_page(write(trace(tmp_path / "t.jsonl", *events, step=0)))
+        assert "Yes: line 6, at 0 ns." in card(page, "Were blocks lost?")
+
+    def test_names_the_last_request_of_a_name(
+        self, open_page: Open, write: Write, tmp_path: Path
+    ) -> None:
+        """Of two requests of one name, the one that was in hand at the loss; the pool then."""
+        asked = [event("request_arrived", request_id="r", needed=n, usable=100) for n in (1, 99, 5)]
+        over = event("request_finished", request_id="r")
+        lost = event("block_evicted", request_id="r", block_ids=[1])
+        harmed = event("claim_harmed", claim_id="A")
+        events = [*claim("A", 1), asked[0], over, asked[1], lost, harmed, over, asked[2], over]
+        page = open_page(write(trace(tmp_path / "t.jsonl", *events, step=0)))
+        taker, pool = card(page, "Who took the blocks?"), card(page, "The pool then")
+        assert "line 8, at 0 ns: needed 99 of 100 usable blocks, 2 of them reserved" in taker
+        assert ["needed by requests", "99", "short by", "1"] == pool.split("\n")[3:7]
+
+    def test_keeps_a_claim_beside_one_that_is_owed(
+        self, open_page: Open, write: Write, tmp_path: Path
+    ) -> None:
+        """What is still owed to one claim leaves open no verdict on another."""
+        events = [*claim("A", 1), *claim("B", 3), event("block_lost", block_ids=[3])]
+        page = open_page(write(trace(tmp_path / "t.jsonl", *events)))
+        assert "1 of 10 obligations still owed" in card(page, "Was it kept?")
+        page.locator("#table-claims summary").click()
+        page.locator("#table-claims").get_by_role("button", name="A", exact=True).click()
+        assert "Yes." in card(page, "Was it kept?")
 
     def test_says_what_is_not_stated(self, open_page: Open, write: Write) -> None:
         """A trace that states neither a mode nor a pool."""

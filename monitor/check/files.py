@@ -64,6 +64,7 @@ def check(
     stdin: BinaryIO | None = None,
     progress: Callable[[int], None] | None = None,
     timeline: Callable[[Item], None] | None = None,
+    conclude: Callable[[Asked, Found], Report] = concluded,
 ) -> Report:
     """Judge trace files.
 
@@ -85,6 +86,7 @@ def check(
         progress: called from time to time with the number of bytes read, as they lie on disk.
         timeline: called with each item of `monitor.timeline`. Then the judge in Python reads all
             files, one after the other.
+        conclude: makes the report of what was asked and found.
 
     Raises:
         InputError: a file or a line of it cannot be read.
@@ -109,7 +111,7 @@ def check(
         found = judge_apart(judge, several, jobs, stdin=stdin, progress=progress)
     else:
         found = judge(paths, stdin=stdin, progress=progress)
-    return concluded(asked, found)
+    return conclude(asked, found)
 
 
 @seldom()

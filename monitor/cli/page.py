@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from monitor.check.conclude import text_of
 from monitor.check.files import EXIT_CODES
 from monitor.cli.progress import progress_of
 from monitor.page.report import SCHEMA, Written, made
@@ -78,7 +79,7 @@ def report(
     write_bytes(output, found.page)
     verdict, size, left_out = found.report.verdict, len(found.page), found.left_out
     if form is Format.JSON:
-        print_json(Written(SCHEMA, str(output), size, verdict, found.sentence, left_out))
+        print_json(Written(SCHEMA, text_of(str(output)), size, verdict, found.sentence, left_out))
     else:
         rest = f"left out of the page: {', '.join(left_out)}\n" if left_out else ""
         print_text(f"{printable(found.sentence)}\n{output}: {size:,} bytes\n{rest}")

@@ -6,6 +6,7 @@ from collections import Counter
 from statistics import median
 from typing import TYPE_CHECKING, Any, Final
 
+from monitor.check.conclude import text_of
 from monitor.report.headline import headline
 from monitor.timeline.items import Axis, ClaimBegun, ClaimEnded, Happened, Link, Linked, StreamBegun
 from spec.events.alphabet import BLOCKS_GONE, Kind
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from monitor.report.verdict import Report
     from monitor.timeline.items import Item
+    from spec.claims.states import Mode
 
 __all__ = ["MOST_CLAIMS", "Run", "compared"]
 
@@ -26,16 +28,21 @@ MOST_CLAIMS: Final = 200
 class Run:
     """What is compared of a run; give it each item of its timeline.
 
-    `claims` has the verdict of each claim by its id, of several periods the last; `latencies` how
-    long each loss waited for its report.
+    `claims` has the verdict of each claim that is judged, by its id and the name of its stream, of
+    several periods the last; `latencies` how long each loss waited for its report.
+
+    Args:
+        mode: the one that was asked for; claims that state another are not judged.
     """
 
-    def __init__(self) -> None:
-        self.claims: dict[str, str] = {}
+    def __init__(self, mode: Mode | None = None) -> None:
+        self.claims: dict[str, dict[str, str]] = {}
         self.events: Counter[str] = Counter()
         self.latencies: list[int] = []
         self.axis = Axis.LINES
-        self._names: dict[int, str] = {}
+        self._mode = mode
+        self._names: dict[int, tuple[str, int]] = {}
+        self._streams: dict[int, str] = {}
 
     def take(self, item: Item) -> None:
         """Take the next item of the timeline."""
@@ -45,12 +52,14 @@ class Run:
                 self.events["refusals"] += event.kind is Kind.REQUEST_REFUSED
             case Link(kind=Linked.LOSS, source=source, target=target):
                 self.latencies.append(target.point.at - source.point.at)
-            case ClaimBegun(claim=claim, claim_id=name):
-                self._names[claim] = name
-            case ClaimEnded(claim=claim, verdict=verdict):
-                self.claims[self._names.pop(claim)] = verdict
-            case StreamBegun(axis=axis):
-                self.axis = axis
+            case ClaimBegun(claim=claim, claim_id=name, stream=stream):
+                self._names[claim] = name, stream
+            case ClaimEnded(claim=claim, mode=mode, verdict=verdict):
+                name, stream = self._names.pop(claim)
+                if self._mode in (None, mode):
+                    self.claims.setdefault(name, {})[self._streams[stream]] = verdict
+            case StreamBegun(stream=stream, name=name, axis=axis):
+                self._streams[stream], self.axis = text_of(name), axis
 
     def rows(self, report: Report) -> dict[str, str]:
         """What is compared, by the words for it."""
@@ -76,7 +85,7 @@ def compared(run: Run, report: Report, other: Run, there: Report) -> dict[str, A
     """Rows with the value here and there, and the claims whose verdicts differ."""
     mine, theirs = run.rows(report), other.rows(there)
     names = dict.fromkeys([*run.claims, *other.claims])
-    both = [[n, *(of.claims.get(n, "not there") for of in (run, other))] for n in names]
+    both = [row for name in names for row in _verdicts(name, run, other)]
     changed = [row for row in both if row[1] != row[2]]
     return {
         "files": [[i.file for i in each.inputs] for each in (report, there)],
@@ -84,3 +93,14 @@ def compared(run: Run, report: Report, other: Run, there: Report) -> dict[str, A
         "claims": changed[:MOST_CLAIMS],
         "more": max(0, len(changed) - MOST_CLAIMS),
     }
+
+
+def _verdicts(name: str, *runs: Run) -> list[list[str]]:
+    """The verdicts on the claims of an id: streams of two runs may have other names, so they are
+    compared where one run has the id in several.
+    """
+    found = [run.claims.get(name, {}) for run in runs]
+    if all(len(each) <= 1 for each in found):
+        return [[name, *(next(iter(each.values()), "not there") for each in found)]]
+    streams = dict.fromkeys(stream for each in found for stream in each)
+    return [[f"{name} in {s}", *(each.get(s, "not there") for each in found)] for s in streams]

@@ -9,7 +9,7 @@ import msgspec
 from monitor.check.conclude import text_of
 from monitor.page.columns import ABSENT, Columns, Texts
 from monitor.timeline.items import Linked, Phase
-from spec.claims.states import TERMINAL, ClaimState
+from spec.claims.states import ClaimState
 from spec.contract.obligations import OBLIGATIONS
 from spec.events.alphabet import Kind
 from spec.events.fields import fields_of
@@ -51,14 +51,14 @@ _REMEDIES: Final = {each.number: (each.title, each.remedy) for each in Code}
 _TABLES: Final[dict[str, str]] = {
     "claim": "lane id stream period at:q line end:q endline mode stated owner predicate object "
     "duration priority footprint:q keys state verdict why",
-    "slice": "claim state at:q end:q judged last",
+    "slice": "claim state at:q end:q judged last turn",
     "found": "claim obligation verdict why allowed code line sequence:q at:q",
     "step": "found request source rule target line at:q",
     "request": "lane id stream period at:q line end:q finished",
     "phase": "request phase at:q end:q",
-    "event": "stream at:q line sequence:q kind report request named about",
+    "event": "stream at:q line sequence:q kind report request named about turn",
     "touch": "event claim lost gained",
-    "count": "stream name at:q value:q stated",
+    "count": "stream name at:q value:q stated turn",
     "link": "kind claim request at:q line toclaim torequest toat:q toline",
 }
 """The columns of each table; those with `:q` have eight bytes."""
@@ -75,7 +75,9 @@ def _columns() -> Columns:
 class Collected:
     """What a timeline consists of, in columns; call it with each item.
 
-    Positions count from the first line of a file, so that they are small.
+    Times count from the first line of a stream, which has a clock of its own; positions that are
+    lines from the first line of the file. A turn numbers the lines as they are judged: lines of
+    one time have one position, but not one turn.
 
     Args:
         mode: the one that was asked for; claims that state another are not judged.
@@ -91,7 +93,9 @@ class Collected:
         self.axis = "lines"
         self.left_out: dict[str, int] = {}
         self._mode = mode
-        self._base: dict[str, int] = {}
+        self._base: dict[int, int] = {}
+        self._turn, self._last = 0, ("", 0)
+        self._refused: set[tuple[str, int]] = set()
         self._begun: dict[int, tuple[int, ...]] = {}
         self._requests: dict[int, tuple[int, ...]] = {}
         self._wanted: tuple[dict[tuple[str, int], None], ...] = ({}, {}, {})
@@ -102,8 +106,9 @@ class Collected:
 
     @property
     def wanted(self) -> list[tuple[str, int]]:
-        """The lines to quote, those first at which something was violated."""
-        return [*dict.fromkeys(place for each in self._wanted for place in each)]
+        """The lines to quote, none that was refused; those first that violated something."""
+        places = dict.fromkeys(place for each in self._wanted for place in each)
+        return [place for place in places if place not in self._refused]
 
     def _add(self, table: str, *row: int) -> int:
         if self.columns.size(table) >= MOST_ROWS:
@@ -112,10 +117,14 @@ class Collected:
         return self.columns.add(table, *row)
 
     def _at(self, stream: int, point: items.Point | None) -> int:
-        """The position of a point, from the first line of the file of its stream on."""
-        return (
-            ABSENT if point is None else max(0, point.at - self._base[self.streams[stream]["file"]])
-        )
+        """The position of a point, from the base of its stream on."""
+        return ABSENT if point is None else point.at - self._base[stream]
+
+    def _turn_of(self, point: items.Point) -> int:
+        """The turn of the line of a point, which is the line judged now."""
+        if self._last != (place := (point.file, point.line)):
+            self._turn, self._last = self._turn + 1, place
+        return self._turn
 
     def _want(self, rank: int, file: str, line: int | None) -> None:
         if line is not None and len(self._wanted[rank]) < 2 * _MOST_BREAKS:
@@ -125,18 +134,21 @@ class Collected:
 
     def _streambegun(self, item: items.StreamBegun) -> None:
         file = text_of(item.point.file)
-        self._base.setdefault(file, item.point.at)
+        self._base[item.stream] = 1 if item.axis == "lines" else item.point.at
         self.axis = item.axis
         # Streams begin in another order than they are numbered, where a clock is known late.
         self.streams[item.stream] = {"name": item.name, "form": item.form, "file": file}
 
     def _broken(self, item: items.Broken) -> None:
+        if item.code == Code.NOT_UNDERSTOOD.number:
+            self._refused.add((text_of(item.point.file), item.point.line))
         if len(self.breaks) >= _MOST_BREAKS:
             self.left_out["break"] = self.left_out.get("break", 0) + 1
             return
         found = {
             "stream": item.stream,
             "at": self._at(item.stream, item.point),
+            "turn": self._turn_of(item.point),
             "line": item.point.line,
             "code": item.code,
             "why": item.why,
@@ -157,7 +169,8 @@ class Collected:
         stream = self._begun[item.claim][1]
         begin, end = self._at(stream, item.begin), self._at(stream, item.end)
         state = _PLACES["states"][item.state]
-        self._add("slice", item.claim, state, begin, end, item.judged, item.last)
+        turn = self._turn_of(item.end)
+        self._add("slice", item.claim, state, begin, end, item.judged, item.last, turn)
 
     def _claimended(self, item: items.ClaimEnded) -> None:
         number, begun = self.texts.number, self._begun.pop(item.claim)
@@ -235,6 +248,7 @@ class Collected:
             ABSENT if item.request is None else item.request,
             self.texts.number(event.request_id),
             self.texts.number(_about(event)),
+            self._turn_of(point),
         )
         for place, claim in enumerate(item.claims if row != ABSENT else ()):
             lost = item.lost[place] if item.lost else 0
@@ -245,7 +259,8 @@ class Collected:
     def _counted(self, item: items.Counted) -> None:
         value, at = item.value, self._at(item.stream, item.point)
         name = self.texts.number(item.name)
-        self._add("count", item.stream, name, at, value or 0, value is not None)
+        turn = self._turn_of(item.point)
+        self._add("count", item.stream, name, at, value or 0, value is not None, turn)
 
     def _link(self, item: items.Link) -> None:
         kind = _PLACES["links"][item.kind]
@@ -268,7 +283,6 @@ class Collected:
             ],
             "breaks": self.breaks,
             "names": NAMES,
-            "ended": sorted(TERMINAL),
             "remedies": _REMEDIES,
             "texts": self.texts.listed,
             "left_out": [counted(n, said.get(what, what)) for what, n in left.items() if n],

@@ -27,8 +27,10 @@ ABSENT: Final = -1
 MOST_TEXTS: Final = 1_000_000
 """Different texts that a page has; later ones are left out."""
 
-_MOST: Final = 2**53
-"""The largest number that a script holds exactly; larger ones are shown as this."""
+_RANGES: Final = {"i": (ABSENT, 2**31 - 2), "q": (-(2**53), 2**53)}
+"""The least and the largest number of a column, of which a script holds each, and the difference
+of any two has its size; a number beyond them is shown as the nearest.
+"""
 
 _SIZES: Final = {"i": 4, "q": 8}
 _LEVEL: Final = 6
@@ -72,7 +74,8 @@ class Columns:
         """Add a row, its values in the order of the columns; return its number."""
         columns = self._columns[table].values()
         for column, value in zip(columns, row, strict=True):
-            column.append(value if value <= _MOST else _MOST)
+            least, most = _RANGES[column.typecode]
+            column.append(min(max(value, least), most))
         return len(column) - 1
 
     def size(self, table: str) -> int:

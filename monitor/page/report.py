@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
 
+from monitor.check.conclude import absent_of, concluded
 from monitor.check.files import check
 from monitor.page.against import Run, compared
 from monitor.page.collect import Collected
@@ -22,6 +23,7 @@ from spec.stream.outcome import ModeVerdict
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from monitor.check.conclude import Asked, Found
     from monitor.timeline.items import Item
     from spec.claims.states import Mode
     from spec.language.machine import Observer
@@ -77,13 +79,19 @@ def made(
     Raises:
         InputError: a file or a line of it cannot be read.
     """
-    collected, run, other = Collected(mode), Run(), Run()
+    collected, run, other = Collected(mode), Run(mode), Run(mode)
+    absent: dict[str, str] = {}
 
     def put(item: Item) -> None:
         run.take(item)
         collected(item)
 
-    report = check(traces, mode, Bundle.CONTRACT, timeline=put, **judged)
+    def conclude(asked: Asked, found: Found) -> Report:
+        report = concluded(asked, found)
+        absent.update({each.mode: absent_of(asked, found, each.mode) for each in report.modes})
+        return report
+
+    report = check(traces, mode, Bundle.CONTRACT, timeline=put, conclude=conclude, **judged)
     difference = None
     if against is not None:
         there = check([against], mode, Bundle.CONTRACT, timeline=other.take, **judged)
@@ -94,7 +102,7 @@ def made(
     head |= {name: getattr(report, name) for name in _SHOWN}
     head |= {
         "headline": sentence,
-        "modes": [{"mode": m.mode, "verdict": m.verdict, "why": m.why} for m in report.modes],
+        "absent": absent,
         "quotes": quoted(report.inputs, wanted, with_tokens=with_tokens),
         "observers": {name: _drawn(each) for name, each in OBLIGATIONS.items()},
         "says": {kind: kind.row.says for kind in Kind},

@@ -234,7 +234,8 @@ class Happened(msgspec.Struct, frozen=True):
 
     Args:
         claims: the lanes that it concerns, those that it names as a cause included.
-        lost: of each of them how many positions it lost; `gained` likewise. Empty where none did.
+        lost: of each of them how many positions it lost before it ended. Empty where none did.
+        gained: of each how many it gained. Empty where none did.
         request: the lane of the request that it names, where it has one.
     """
 

@@ -247,7 +247,10 @@ class Lanes(Stream):
         claims = [claim for claim in dict.fromkeys(named) if claim is not None]
         if claims or request is not None:
             touched = {} if at is None else at.touched
-            lost = [len(touched[each].lost) if each in touched else 0 for each in claims]
+            lost = [
+                len(touched[each].lost) if each in touched and each.state not in TERMINAL else 0
+                for each in claims
+            ]
             gained = [len(touched[each].gained) if each in touched else 0 for each in claims]
             happened = items.Happened(
                 self._number,

@@ -105,10 +105,10 @@ function first_from(rows, column, value, low = 0) {
   return low;
 }
 
-// What a count was at a position: null where it is not stated.
-function count_at(stream, name, at) {
+// What a count was at a position, and at a turn if one is given: null where it is not stated.
+function count_at(stream, name, at, turn = Infinity) {
   const rows = I.counts[stream]?.get(name);
   if (!rows) return null;
-  const place = first_from(rows, T.count.at, at + 0.5) - 1;
+  const place = Math.min(first_from(rows, T.count.at, at + 0.5), first_from(rows, T.count.turn, turn + 0.5)) - 1;
   return place < 0 || !T.count.stated[rows[place]] ? null : T.count.value[rows[place]];
 }

@@ -3,13 +3,11 @@
 const link_to = (words, target, title) =>
   el("button", { type: "button", class: "link", title, onclick: () => choose(target) }, words);
 
-// The loss of a claim that counts: the one by which it was violated, else the first before its end.
+// The loss of a claim that counts: the one by which it was violated, else the first.
 function loss_of(claim) {
-  const { touch, event, found, link, slice } = T;
-  const end = I.slices.of(claim).find((each) => D.ended.includes(D.names.states[slice.state[each]]));
+  const { touch, event, found, link } = T;
   const lines = new Set(Array.from(I.broken.of(claim), (each) => found.line[each]));
-  const losses = I.losses.of(claim).filter((each) =>
-    end === undefined || touch.at[each] < slice.at[end] || lines.has(event.line[touch.event[each]]));
+  const losses = I.losses.of(claim);
   if (!losses.length) return null;
   const row = losses.find((each) => lines.has(event.line[touch.event[each]])) ?? losses[0], at = touch.event[row];
   const report = I.links.of(claim).find(
@@ -25,14 +23,19 @@ function break_of(claim) {
 }
 
 // The moment that the answers are about: the loss, else the first violation, else the last event
-// before a break, else the end.
+// before a break, else the end. Its position, and its turn where that is known.
 function moment_of(claim) {
-  const loss = loss_of(claim), broken = I.broken.of(claim);
-  if (loss) return T.event.at[loss.event];
-  const places = Array.from(broken, (each) => T.found.at[each]).filter((at) => at >= 0);
-  if (places.length) return Math.min(...places);
-  const broke = break_of(claim), { at, stream } = T.event;
-  return broke ? at.reduce((last, each, row) => (stream[row] === broke.stream && each < broke.at ? Math.max(last, each) : last), 0) : last_of(claim);
+  const loss = loss_of(claim), { at, stream, turn } = T.event, of = (row) => ({ at: at[row], turn: turn[row] });
+  if (loss) return of(loss.event);
+  const broken = [...I.broken.of(claim)].filter((each) => T.found.at[each] >= 0).sort((a, b) => T.found.at[a] - T.found.at[b]);
+  if (broken.length) {
+    const row = event_at(T.claim.stream[claim], T.found.line[broken[0]]);
+    return { at: T.found.at[broken[0]], turn: row < 0 ? Infinity : turn[row] };
+  }
+  const broke = break_of(claim);
+  if (!broke) return { at: last_of(claim), turn: T.slice.turn[I.slices.of(claim).at(-1)] };
+  const before = turn.findLastIndex((each, row) => stream[row] === broke.stream && each < broke.turn);
+  return before < 0 ? { at: 0, turn: 0 } : of(before);
 }
 
 // Where the last state of a claim ends; nothing is known of it from there on.
@@ -51,8 +54,8 @@ function show_answers(claim) {
   if (claim === ABSENT) return put("answers", el("p", { class: "plain" }, "No claim to show."));
   const all = [...I.found.of(claim)], broken = [...I.broken.of(claim)].sort((a, b) => T.found.line[a] - T.found.line[b]);
   const mode = text(T.claim.mode[claim]), name = text(T.claim.id[claim]), promise = D.promises[mode];
-  // What keeps every claim of its mode from a verdict, such as a file that ends too early.
-  const unsure = D.modes.find((each) => each.mode === mode && each.verdict === "inconclusive")?.why, verdict = claim_verdict(claim);
+  // What keeps every claim of its mode from a verdict, such as a line that could not be read.
+  const unsure = D.absent[mode], verdict = claim_verdict(claim), moment = moment_of(claim);
   const about = { claim, all, broken, mode, verdict, unsure, kept: verdict === "kept" && !unsure, loss: loss_of(claim), broke: break_of(claim) };
   const when = about.loss || broken.length ? "then" : about.broke ? `before line ${about.broke.line}` : "at the end";
   const card = (question, [answer, more, target]) => el("div", { class: "card" }, el("h3", {}, question),
@@ -63,7 +66,7 @@ function show_answers(claim) {
     promise && el("p", { class: "promise" }, el("b", {}, words(mode)), ` promises: ${promise}`),
     el("div", { class: "cards" }, ANSWERS.map(([question, answer]) => card(question, answer(about))),
       el("div", { class: "card" }, el("h3", {}, `The pool ${when}, in blocks`),
-        el("dl", { class: "pool" }, pool_at(T.claim.stream[claim], moment_of(claim)).map(([name, value, key]) => [
+        el("dl", { class: "pool" }, pool_at(T.claim.stream[claim], moment.at, moment.turn).map(([name, value, key]) => [
           el("dt", {}, el("i", { class: `key ${key}` }), name), el("dd", {}, value)])))));
 }
 
@@ -94,7 +97,7 @@ function loss_answer({ claim, kept, mode, loss, broke }) {
 function needs_of(row) {
   const { event } = T, arrival = I.events.of(row).find((each) => kind_of(each) === "request_arrived");
   if (arrival === undefined) return null;
-  const of = (count) => count_at(event.stream[arrival], count, event.at[arrival]), free = of("free");
+  const of = (count) => count_at(event.stream[arrival], count, event.at[arrival], event.turn[arrival]), free = of("free");
   const short = free !== null && free < 0 ? `, ${whole(of("claimed"))} of them reserved for claims: short by ${whole(-free)}` : "";
   return `It arrived at ${where(event.line[arrival], event.at[arrival])}: ${text(event.about[arrival])}${short}.`;
 }
@@ -104,7 +107,10 @@ function whom_answer({ loss }) {
   const { event, request } = T, name = event.named[loss.event];
   if (kind_of(loss.event) === "block_lost") return ["No request.", `${sentence(D.says.block_lost)}; they were not evicted.`];
   if (name === ABSENT) return [NOT_STATED, "The event that took the blocks names no request."];
-  const row = request.id.findIndex((each, row) => each === name && request.stream[row] === event.stream[loss.event]);
+  const line = event.line[loss.event], stream = event.stream[loss.event];
+  // A name may be used again: the request is the last one that had begun.
+  const row = request.id.reduce((last, each, row) => (each === name && request.stream[row] === stream && request.line[row] <= line
+    && (last < 0 || request.line[row] >= request.line[last]) ? row : last), -1);
   return [named("request", text(name)), row >= 0 && needs_of(row), row >= 0 && { request: row }];
 }
 
@@ -204,7 +210,7 @@ function event_parts(row) {
     ]),
     quote(stream, event.line[row], 0),
     el("h3", {}, "The pool then, in blocks"),
-    facts(pool_at(stream, event.at[row]).map(([name, value]) => [name, value])),
+    facts(pool_at(stream, event.at[row], event.turn[row]).map(([name, value]) => [name, value])),
   ];
 }
 

@@ -22,7 +22,7 @@ function show_about() {
     ["read", D.inputs.map((each) => `${each.file}, ${plural(each.lines, "line")}`).join("; ")],
     ["judged by", `${D.mode === "auto" ? "the mode that each claim states" : `mode ${D.mode}`}, ${D.bundle} bundle`],
     ["theorem", theorem],
-    ["positions", D.axis === "lines" ? "line numbers: the trace states no times" : "times of the stream, since the first line of its file"],
+    ["positions", D.axis === "lines" ? "line numbers: the trace states no times" : "times of each stream, since its first line"],
     ["left out", D.left_out.join(", ") || "nothing"],
     ["made by", `resident-claims ${D.tool}, specification ${D.spec.slice(0, 12)}`],
     ["assumed", "the instrumentation states facts as they were"],
@@ -116,7 +116,7 @@ function choose(target) {
   const claim = target.claim ?? (happened.length ? touch.claim[happened[0]] : chosen.claim), other = claim !== chosen.claim;
   chosen = { ...target, claim };
   const at = target.at ?? (target.found !== undefined ? found.at[target.found] : target.event !== undefined ? event.at[target.event]
-    : target.request !== undefined ? request.at[target.request] : claim === ABSENT ? -1 : moment_of(claim));
+    : target.request !== undefined ? request.at[target.request] : claim === ABSENT ? -1 : moment_of(claim).at);
   view.wanted = at >= 0 ? at : null;
   if (other) show_answers(claim);
   show_detail();

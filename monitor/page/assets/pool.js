@@ -52,9 +52,9 @@ function draw_pool() {
   draw_hover(pen, x, height, left);
 }
 
-// What the pool looked like at a position: words, value, colour.
-function pool_at(stream, at) {
-  const of = (name) => count_at(stream, name, at), free = of("free"), shown = (value) => (value === null ? NOT_STATED : whole(value));
+// What the pool looked like at a position, and a turn: words, value, colour.
+function pool_at(stream, at, turn) {
+  const of = (name) => count_at(stream, name, at, turn), free = of("free"), shown = (value) => (value === null ? NOT_STATED : whole(value));
   return [
     ["reserved for claims", shown(of("claimed")), "claimed"],
     ["needed by requests", shown(of("active")), "active"],

@@ -24,11 +24,12 @@ def test_returns_what_was_added(rows: list[tuple[int, int]]) -> None:
 
 
 def test_bounds_a_number_that_a_script_cannot_hold() -> None:
-    """A number beyond 2**53 is stored as that."""
-    columns = Columns(each={"large": "q"})
-    columns.add("each", 2**70)
+    """A number beyond 2**53 is stored as that, on both sides, and one beyond a small column."""
+    columns = Columns(each={"small": "i", "large": "q"})
+    columns.add("each", 2**31, 2**70)
+    columns.add("each", -2, -(2**70))
     found = opened(document("", "", columns.packed({"texts": []}))).tables["each"]
-    assert [{"large": 2**53}] == found
+    assert [(2**31 - 2, 2**53), (ABSENT, -(2**53))] == [(r["small"], r["large"]) for r in found]
 
 
 def test_numbers_a_text_once() -> None:

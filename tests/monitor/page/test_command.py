@@ -58,6 +58,13 @@ def test_reads_a_file_whose_name_is_no_text(tmp_path: Path) -> None:
     assert 1 == main(["report", str(trace), "-o", str(page)])
 
 
+def test_writes_a_file_whose_name_is_no_text(tmp_path: Path, capsys: Capture) -> None:
+    """JSON has its name with those bytes replaced."""
+    page = str(tmp_path / "\udcff.html")
+    assert 1 == main(["report", str(VICTIM), "-o", page, "--format", "json"])
+    assert page.replace("\udcff", "?") == json.loads(capsys.readouterr().out)["file"]
+
+
 def test_never_writes_over_a_trace(tmp_path: Path) -> None:
     """The output is not one of the inputs."""
     trace = tmp_path / "trace.jsonl"

@@ -15,6 +15,7 @@ from monitor.samples import FOLDER, sample
 from spec.claims.states import Mode
 from spec.contract.modes import MODES, Bundle
 from spec.contract.obligations import OBLIGATIONS
+from tests.monitor.page.lines import claim, event, trace
 from tests.monitor.page.opened import Opened, opened, page_of
 from tests.recordings import FOLDER as RECORDINGS
 
@@ -158,12 +159,22 @@ def kv_line(**fields: Any) -> str:
         json.dumps({"token_ids": TOKENS}),
         json.dumps({"event": {"prompt_token_ids": TOKENS}}),
         json.dumps({"events": [["BlockStored", [1], None, TOKENS, 16]]}),
+        json.dumps({"Token_Ids": TOKENS}),
+        json.dumps({"input_ids": "4711 815"}),
+        json.dumps({"key": "token_ids", "value": {"values": [{"intValue": "4711"}]}}),
+        json.dumps({"body": json.dumps({"token_ids": TOKENS})}),
+        json.dumps({"numbers": [4711, *range(8)]}),
+        json.dumps({"text": f"{[4711, *range(8)]}"}),
+        '{"token_ids": [4711, 815], "token_ids": null}',
+        '{"a":' * 900 + "[4711]" + "}" * 900,
         '{"token_ids": [4711, 815, 4242',
         "token_ids 4711 815 4242",
     ],
 )
 def test_removes_token_ids_unless_they_are_asked_for(line: str) -> None:
-    """By their names, by their place in a message without names, and in what cannot be read."""
+    """By their names, by their place in a message without names, by their number, and in what
+    cannot be read, or has a name twice.
+    """
     assert "4711" not in quotes._shown(line.encode(), with_tokens=False)
     assert "4711" in quotes._shown(line.encode(), with_tokens=True)
 
@@ -186,3 +197,70 @@ def test_compares_two_runs() -> None:
         ["loss to report, longest", "0.25 ms", "0.25 ms"],
     ] == difference["rows"][1:]
     assert [["claim:system-prompt", "violated", "kept"]] == difference["claims"]
+
+
+def test_compares_claims_of_one_name_by_their_streams(tmp_path: Path) -> None:
+    """Of two streams that have a claim A, the one whose verdict changed is listed."""
+    first, second = claim("A", 1), claim("A", 1, stream="other")
+    lost = event("block_evicted", block_ids=[1])
+    broken = trace(tmp_path / "broken.jsonl", *first, lost, *second)
+    whole = trace(tmp_path / "whole.jsonl", *first, *second)
+    difference = opened(page_of(broken, against=str(whole)).page).head["against"]
+    assert [["A in s", "violated", "kept"]] == difference["claims"]
+
+
+def test_compares_no_claim_of_another_mode_than_was_asked_for() -> None:
+    """Claims that are not judged have no verdict to compare."""
+    other = str(sample("hard_protected_refusal"))
+    found = page_of(VICTIM, mode=Mode.EXPIRING, against=other)
+    assert [] == opened(found.page).head["against"]["claims"]
+
+
+def test_counts_times_from_the_first_line_of_each_stream(tmp_path: Path) -> None:
+    """A stream whose clock is behind that of the first one keeps its distances."""
+    events = [claim("A", 1)[0], *claim("B", 1, stream="other")]
+    shown = opened(page_of(trace(tmp_path / "t.jsonl", *events, clocks={"s": 10**15})).page)
+    names = [each["name"] for each in shown.head["streams"]]
+    at = [e["at"] for e in shown.tables["event"] if names[e["stream"]] == "other"]
+    assert [0, 1000, 2000, 3000, 4000] == at
+
+
+def test_counts_losses_until_the_claim_ends(tmp_path: Path) -> None:
+    """Of lines of one time: a loss before the release is one of the claim, and one after it not."""
+    released = event("claim_released", claim_id="A", by="runtime")
+    lost = [event("block_lost", block_ids=[number]) for number in (1, 2)]
+    events = [*claim("A", 1, "best_effort"), lost[0], released, lost[1]]
+    shown = opened(page_of(trace(tmp_path / "t.jsonl", *events, step=0)).page)
+    lines = [shown.tables["event"][t["event"]]["line"] for t in shown.tables["touch"] if t["lost"]]
+    assert [6] == lines
+
+
+def test_numbers_lines_of_one_time_by_turns(tmp_path: Path) -> None:
+    """Counts of the pool have the turn of the line that changed them."""
+    lost = event("block_lost", block_ids=[1])
+    shown = opened(page_of(trace(tmp_path / "t.jsonl", *claim("A", 1), lost, step=0)).page)
+    turns = {each["line"]: each["turn"] for each in shown.tables["event"]}
+    held = {
+        c["turn"]: c["value"] for c in shown.tables["count"] if shown.text(c["name"]) == "tier gpu"
+    }
+    assert {turns[4]: 2, turns[6]: 1} == held
+
+
+def test_says_what_keeps_every_claim_from_a_verdict(tmp_path: Path) -> None:
+    """What another claim is still owed does not; a line that could not be read does."""
+    events = [*claim("A", 1), *claim("B", 3), event("block_lost", block_ids=[3])]
+    path = trace(tmp_path / "t.jsonl", *events)
+    assert {"hard_protected": ""} == opened(page_of(path).page).head["absent"]
+    path.write_text(path.read_text() + "{\n")
+    head = opened(page_of(path, lenient=True).page).head
+    assert {"hard_protected": "1 line could not be read"} == head["absent"]
+
+
+def test_quotes_no_line_that_was_refused(tmp_path: Path) -> None:
+    """Not even where token ids are asked for."""
+    path, lines = tmp_path / "t.jsonl", VICTIM.read_text().splitlines()
+    path.write_text("\n".join([*lines[:5], '{"kind": "x", "kind": "y"}', *lines[5:]]) + "\n")
+    head = opened(page_of(path, lenient=True, with_tokens=True).page).head
+    assert [6] == [each["line"] for each in head["breaks"]]
+    assert "6" not in head["quotes"][str(path)]
+    assert "5" in head["quotes"][str(path)]
