@@ -64,7 +64,7 @@ class Output:
 
 
 class _Late(RawIOBase):
-    """A new file, which is made or emptied when something is written to it."""
+    """A new file, which is made or emptied by the first write."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -82,14 +82,14 @@ class _Late(RawIOBase):
         return self._file.write(data)
 
     def close(self) -> None:
-        """Nothing more is written."""
+        """Close the file, if there is one."""
         super().close()
         if self._file is not None:
             self._file.close()
 
 
 def opened(path: Path, reads: Iterable[str | Path | None]) -> BinaryIO:
-    """A new file, which changes nothing until something is written to it.
+    """A new file, which is made or emptied when something is written to it.
 
     Raises:
         OutputError: it cannot be written, or is one of those read.
