@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from functools import partial
 from types import NoneType
 from typing import TYPE_CHECKING
@@ -71,8 +72,9 @@ class EventMonitor:
             remembered. Where older ones were forgotten, it is not noticed if one begins again: the
             report says so, and that the theorem does not apply.
         watched: `news` has what events moved; ask after each.
-        on_violation: is called with each violation in the `feed` or `take` that decided it, in
-            place of `news`; what it raises is raised there.
+        on_violation: is called once with each violation, in the `feed` or `take` that decided it,
+            in place of `news`. What it raises is raised there; violations that wait then are passed
+            in the next call, of `finish` too.
         timeline: is given each item of `monitor.timeline`; then the judge in Python judges. A
             monitor that is restored goes on without it.
 
@@ -120,7 +122,11 @@ class EventMonitor:
             watched=watched or on_violation is not None,
         )
         self._report: Report | None = None
-        self._on_violation, self._seen = on_violation, set[tuple[str, int, str, str]]()
+        self._call_with(on_violation)
+
+    def _call_with(self, on_violation: Callable[[Violation], object] | None) -> None:
+        self._on_violation, self._due = on_violation, deque[Violation]()
+        self._seen = set[tuple[str, int, str, str]]()
 
     def feed(self, event: Given) -> None:
         """Judge one event; `event` is an Event, a StreamMark, or the fields of one.
@@ -140,8 +146,7 @@ class EventMonitor:
                 self.reject(error)
                 raise
             self._streams.take(record)
-        if self._on_violation is not None:
-            self._call(self._on_violation)
+        self._call()
 
     @property
     def account(self) -> Account:
@@ -156,20 +161,28 @@ class EventMonitor:
         """
         self._is_open()
         self._streams.take(record, line)
-        if self._on_violation is not None:
-            self._call(self._on_violation)
+        self._call()
 
-    def _call(self, on_violation: Callable[[Violation], object]) -> None:
+    def _call(self) -> None:
+        """Pass on the violations that wait, and those that are new."""
+        if self._on_violation is None:
+            return
         for news in self.news():
             for claim in (*news.moved, *news.gone):
-                for each in self._violations_of(claim):
-                    key = news.stream, claim.period, each.claim_id, each.obligation
-                    if key not in self._seen:
-                        self._seen.add(key)
-                        on_violation(each)
+                self._due += self._unseen(news.stream, claim)
             for claim in news.gone:
                 for name in claim.findings:
                     self._seen.discard((news.stream, claim.period, claim.claim_id, name))
+        while self._due:
+            self._on_violation(self._due.popleft())
+
+    def _unseen(self, stream: str, claim: ClaimOutcome) -> Iterator[Violation]:
+        """The violations of a claim that were not found before."""
+        for each in self._violations_of(claim):
+            key = stream, claim.period, each.claim_id, each.obligation
+            if key not in self._seen:
+                self._seen.add(key)
+                yield each
 
     def lose(self, number: int, why: str, stream: str | None = None) -> None:
         """Lines may be missing before the one of this number.
@@ -252,11 +265,22 @@ class EventMonitor:
         return snapshot(self._asked, self._account, self._streams, only=stream)
 
     @classmethod
-    def restore(cls, snapshot: bytes, *, watched: bool = False) -> EventMonitor:
+    def restore(
+        cls,
+        snapshot: bytes,
+        *,
+        watched: bool = False,
+        on_violation: Callable[[Violation], object] | None = None,
+    ) -> EventMonitor:
         """A monitor that goes on where `snapshot` was taken: verdicts and reports are the same.
 
         Nothing in a snapshot is run. Its checksum is no signature: who may write it decides what
         the monitor says.
+
+        Args:
+            watched: as for a new monitor.
+            on_violation: the same; a snapshot keeps none. It is not called with violations that
+                were found before the snapshot, which `violations` lists.
 
         Raises:
             SpecError: it is torn or modified, or was made for another specification, by a release
@@ -264,13 +288,19 @@ class EventMonitor:
         """
         require(snapshot, bytes, "snapshot", "the bytes of a snapshot")
         found = cls.__new__(cls)
+        watched = watched or on_violation is not None
         found._asked, found._account, found._streams = restored(snapshot, watched=watched)
-        found._report, found._on_violation, found._seen = None, None, set()
+        found._report = None
+        found._call_with(on_violation)
+        if on_violation is not None:
+            for stream, claim in found.in_hand():
+                deque(found._unseen(stream, claim), maxlen=0)
         return found
 
     def finish(self) -> Report:
         """The report, the stream being over; the second time, the same."""
         if self._report is None:
+            self._call()
             self._streams.finish()
             self._report = concluded(self._asked, found_in(self._streams, [self._account]))
         return self._report

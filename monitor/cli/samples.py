@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from monitor.check.conclude import text_of
 from monitor.samples.pairs import Listed, Listing, chosen
 from spec.cli.arguments import path_option
 from spec.cli.common import Format, FormatOption
@@ -58,16 +60,16 @@ def samples(
             Listed(*each[:4], _shown(each.path if write is None else write / each.name))
             for each in found
         ),
-        None if write is None else str(write),
+        None if write is None else text_of(str(write)),
     )
     print_as(form, listing, lambda out: _put(out, listing))
 
 
 def _write(found: tuple[Sample, ...], folder: Path) -> None:
     """Write the samples below a folder that is not there yet; raises OutputError."""
-    check_target(folder, folder=True)
-    if folder.exists():
+    if os.path.lexists(folder):
         raise OutputError(f"cannot write {folder}: it exists", "name a new folder")
+    check_target(folder, folder=True)
     for each in found:
         write_bytes(folder / each.name, each.path.read_bytes())
 
@@ -75,7 +77,7 @@ def _write(found: tuple[Sample, ...], folder: Path) -> None:
 def _shown(path: Path) -> str:
     """The path as a command here takes it: relative where it lies below the working folder."""
     here = Path.cwd()
-    return str(path.relative_to(here) if path.is_relative_to(here) else path)
+    return text_of(str(path.relative_to(here) if path.is_relative_to(here) else path))
 
 
 def _put(out: Page, listing: Listing) -> None:

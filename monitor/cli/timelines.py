@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from http.client import HTTPException
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from threading import Thread
+from typing import TYPE_CHECKING, Final, TypeVar
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
 from urllib.request import Request, build_opener
@@ -22,14 +25,17 @@ from spec.files.writing import check_apart
 from spec.language.errors import SpecError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from monitor.timeline.items import Item
 
 __all__ = ["Timelines", "timelines"]
 
+T = TypeVar("T")
+
 _TRACES: Final = "/v1/traces"
-_TIMEOUT_S: Final = 10.0
+_TIMEOUT_S: Final = 10.0  # to connect, and for each piece of an answer
+_WITHIN_S: Final = 20.0  # for a post and its answer
 _MOST_ANSWER: Final = 1 << 16  # bytes of an answer that are read
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _LAST: Final = datetime(2200, 1, 1, tzinfo=UTC)  # 64 bits of ns end in 2262
@@ -67,7 +73,7 @@ def timelines(
     """
     if start is not None and spans is None:
         raise SpecError("--start without --otlp-spans", "leave it out")
-    is_url = spans is not None and spans.startswith(("http://", "https://"))
+    is_url = spans is not None and _is_url(spans)
     check_apart(perfetto=perfetto, **{"otlp-spans": None if is_url or not spans else Path(spans)})
     since, outputs = None if start is None else _time(start), list[Output]()
     if spans is not None:
@@ -79,6 +85,16 @@ def timelines(
     finally:
         for output in outputs:
             output.close()
+
+
+def _is_url(spans: str) -> bool:
+    """Whether spans are posted and not saved; raises SpecError where they can be neither."""
+    if spans == "-":
+        raise SpecError("--otlp-spans -: it is no file here", "for one of that name give ./-")
+    scheme, is_address, _ = spans.partition("://")
+    if is_address and scheme.lower() not in ("http", "https"):
+        raise SpecError(f"--otlp-spans {spans}: no web address", "give http:// or https://")
+    return bool(is_address)
 
 
 def _saved(path: str, start: int | None, reads: Sequence[str]) -> Output:
@@ -100,8 +116,7 @@ def _post(url: str, body: bytes) -> None:
     headers = {"Content-Type": "application/json", "User-Agent": "resident-claims"}
     request = Request(url, body, headers, method="POST")
     try:
-        with build_opener(NoRedirect).open(request, timeout=_TIMEOUT_S) as answer:
-            rejected = _rejected(answer.read(_MOST_ANSWER))
+        rejected = _rejected(_within(_WITHIN_S, partial(_answer, request)))
     except HTTPError as error:
         error.close()
         raise SpecError(f"HTTP {error.code}", "the spans were not taken") from None
@@ -110,6 +125,29 @@ def _post(url: str, body: bytes) -> None:
         raise SpecError(why, "the spans were not posted") from None
     if rejected:
         raise SpecError(f"{rejected} spans were rejected", "the log of the collector may say why")
+
+
+def _answer(request: Request) -> bytes:
+    with build_opener(NoRedirect).open(request, timeout=_TIMEOUT_S) as answer:
+        found: bytes = answer.read(_MOST_ANSWER)
+    return found
+
+
+def _within(seconds: float, act: Callable[[], T]) -> T:
+    """What a function returns or raises; TimeoutError where it takes longer, and goes on."""
+    done = Future[T]()
+
+    def run() -> None:
+        try:
+            done.set_result(act())
+        except BaseException as error:
+            done.set_exception(error)
+
+    Thread(target=run, daemon=True).start()
+    wait([done], seconds)
+    if not done.done():
+        raise TimeoutError(f"no answer within {seconds:.0f} s")
+    return done.result()
 
 
 def _rejected(answer: bytes) -> int:

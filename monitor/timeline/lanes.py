@@ -22,7 +22,7 @@ from spec.stream.pool import GPU
 from spec.stream.request import OF_REQUESTS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from monitor.input.records import At, Form
     from spec.events.canonical import Event
@@ -118,8 +118,10 @@ class Lanes(Stream):
         self._line, self._point, self._heard = line, None, False
         super().take(line)
         point = self._at_line()
+        # What was delivered to requests is noted, unless a break came between.
+        requests = () if self.judge.broken is None else None
         for claim in self.judge.news:
-            self._follow(claim)
+            self._follow(claim, requests)
         if self.judge.broken is not None:
             self._uncount(point)
             for event in () if self._heard else line.events:
@@ -206,7 +208,8 @@ class Lanes(Stream):
         """The judge took an event."""
         self._heard, event = True, at.event
         for claim in {**at.mine, **at.moved}:
-            self._follow(claim)
+            reaches_all = any(at.mine.get(claim, ()))
+            self._follow(claim, None if reaches_all else (*at.here, *at.perhaps))
         self._happen(event, at, lives=at.run.requests.get(event.request_id) is not None)
         if at.kind is _ARRIVED:
             self._usable = event.usable
@@ -291,8 +294,8 @@ class Lanes(Stream):
             self._stand(lane, claim.state)
         return lane
 
-    def _follow(self, claim: Claim) -> None:
-        """Take over where a claim stands, if it is kept."""
+    def _follow(self, claim: Claim, requests: Collection[str] | None) -> None:
+        """Take over where a claim stands, if it is kept; `requests` as `Paths.note` has them."""
         if self.judge.claims.get(claim.claim_id) is not claim:
             return
         lane, point = self._lane(claim), self._at_line()
@@ -300,7 +303,7 @@ class Lanes(Stream):
             self._stand(lane, claim.state)
         if claim.final:
             self._halt(lane, point)
-        lane.paths.note(claim, point)
+        lane.paths.note(claim, point, requests)
         for name, found in claim.left.items():
             if found.verdict is Verdict.VIOLATED:
                 lane.violated.setdefault(name, point)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from io import BufferedWriter, FileIO, RawIOBase
 from typing import TYPE_CHECKING, Any
 
 from spec.files.writing import check_target
-from spec.language.errors import OutputError, SpecError
+from spec.language.errors import SpecError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
     from typing import BinaryIO
+
+    from _typeshed import ReadableBuffer
 
     from monitor.timeline.items import Item
     from monitor.timeline.writer import Writer
@@ -60,11 +63,36 @@ class Output:
                 self._failed(self.error)
 
 
+class _Late(RawIOBase):
+    """A new file, which is made or emptied by the first write."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file: FileIO | None = None
+
+    def writable(self) -> bool:
+        """It is, as `check_target` found."""
+        return True
+
+    def write(self, data: ReadableBuffer, /) -> int | None:
+        """Write some bytes, and return how many."""
+        if self._file is None:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = FileIO(self._path, "wb")
+        return self._file.write(data)
+
+    def close(self) -> None:
+        """Close the file, if there is one."""
+        super().close()
+        if self._file is not None:
+            self._file.close()
+
+
 def opened(path: Path, reads: Iterable[str | Path | None]) -> BinaryIO:
-    """A new file; raises OutputError where it cannot be written, or is one of those read."""
+    """A new file, which is made or emptied when something is written to it.
+
+    Raises:
+        OutputError: it cannot be written, or is one of those read.
+    """
     check_target(path, reads=reads)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return path.open("wb")
-    except OSError as problem:
-        raise OutputError(f"cannot write {path}: {problem.strerror}", "name another") from None
+    return BufferedWriter(_Late(path))

@@ -10,8 +10,10 @@ from spec.language.verdicts import Verdict
 from spec.stream.claim import verdicts_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from monitor.timeline.items import Found, Point
-    from spec.stream.claim import Claim, Stand
+    from spec.stream.claim import Claim, Scope, Stand
 
 __all__ = ["MOST_STEPS", "Paths"]
 
@@ -31,21 +33,33 @@ class Paths:
         self._steps: dict[str | None, dict[str, deque[Step]]] = {}
         self._broken: dict[str, deque[Step]] = {}
 
-    def note(self, claim: Claim, point: Point) -> None:
-        """Take over the steps that a line made."""
-        for request, scope in claim.scopes():
-            before = self._stands.get(request)
-            if before == scope.stands:
-                continue
-            if before is None or len(before) != len(scope.stands):
-                before = self._open(request, len(scope.stands))
-            for name, was, now in zip(claim.names, before, scope.stands, strict=True):
-                if now is not None and now.rule is not None and now != was:
-                    source = 0 if was is None else was.state
-                    self._add(name, Step(request, source, now.rule, now.state, point))
-            self._stands[request] = [*scope.stands]
-        for gone in self._stands.keys() - claim.requests.keys() - {None}:
-            del self._stands[gone], self._steps[gone]
+    def note(self, claim: Claim, point: Point, requests: Iterable[str] | None = None) -> None:
+        """Take over the steps that a line made.
+
+        Args:
+            requests: those for which observers may have moved, beside the claim itself; by default
+                all that the judge follows.
+        """
+        self._take(claim, None, claim.own, point)
+        for request in [*claim.requests] if requests is None else requests:
+            scope = claim.requests.get(request)
+            if scope is not None:
+                self._take(claim, request, scope, point)
+        if len(self._stands) > len(claim.requests) + 1 or requests is None:
+            for gone in self._stands.keys() - claim.requests.keys() - {None}:
+                del self._stands[gone], self._steps[gone]
+
+    def _take(self, claim: Claim, request: str | None, scope: Scope, point: Point) -> None:
+        before = self._stands.get(request)
+        if before == scope.stands:
+            return
+        if before is None or len(before) != len(scope.stands):
+            before = self._open(request, len(scope.stands))
+        for name, was, now in zip(claim.names, before, scope.stands, strict=True):
+            if now is not None and now.rule is not None and now != was:
+                source = 0 if was is None else was.state
+                self._add(name, Step(request, source, now.rule, now.state, point))
+        self._stands[request] = [*scope.stands]
 
     def _open(self, request: str | None, size: int) -> list[Stand | None]:
         """The observers of a request begin where those of the claim stand."""

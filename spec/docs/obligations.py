@@ -101,7 +101,7 @@ def obligation_page(observer: Observer, *sections: str) -> str:
             "\n".join(facts),
             *sections,
             "## Put to the test",
-            "Until one of these happens the obligation is unexercised:",
+            "Until one of these happens or the obligation is violated, it is unexercised:",
             "\n".join(f"* {rule.why}" for rule in _exercising(observer)),
             "## Observer",
             fence(to_mermaid(observer_diagram(observer)), "mermaid"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +98,14 @@ class TestWrite:
         assert expected == {str(p): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
         assert [*expected] == [each["path"] for each in found["samples"]]
 
+    def test_any_bytes(self, capsys: Capture, tmp_path: Path) -> None:
+        """A folder whose name is no UTF-8 is written to, and listed."""
+        folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/x\xff"))
+        found = listed(capsys, "expiring", "--write", str(folder))
+        assert str(tmp_path / "x?") == found["folder"]
+        assert 10 == len([*folder.rglob("*.jsonl")])
+        assert all(each["path"].startswith(found["folder"]) for each in found["samples"])
+
     @pytest.mark.parametrize("there", ["folder", "file", "link"])
     def test_exists(self, there: str, capsys: Capture, tmp_path: Path) -> None:
         """What exists is not written to, be it empty."""
@@ -108,7 +117,7 @@ class TestWrite:
         else:
             target.mkdir()
         assert 2 == main(["samples", "expiring", "--write", str(target)])
-        assert "error: cannot write" in capsys.readouterr().err
+        assert f"error: cannot write {target}: it exists" in capsys.readouterr().err
         assert not target.is_dir() or [] == list(target.iterdir())
         assert there != "file" or "mine" == target.read_text()
 

@@ -24,6 +24,9 @@ from tests.monitor.test_trace_writer import KEPT
 
 HOSTILE = sorted((Path(__file__).parents[1] / "hostile").glob("*.jsonl"))
 EVICTED = {"kind": "block_evicted", "block_ids": [7]}
+OTHER = {"claim_id": "b", "cache_identity": "other/16", "block_ids": [9, 10]}
+TWO = [*KEPT[:5], *({**each, **{k: v for k, v in OTHER.items() if k in each}} for each in KEPT[:5])]
+"""Two claims that are held, a of the blocks 7 and 8, b of 9 and 10."""
 
 
 def fed(path: Path, mode: str | None) -> Report:
@@ -113,6 +116,43 @@ class TestEventMonitor:
         }
         assert due == {(each.claim_id, each.obligation): each.at for _, each in called}
         assert bool(called) is (name == "hard_protected_victim")
+
+    @pytest.mark.parametrize("end", [[], [{"kind": "block_evicted", "block_ids": [77]}]])
+    def test_raises(self, end: list[dict[str, Any]]) -> None:
+        """Where the function raises at the first of two violations of an event, the second one is
+        passed in the next call, be that the last."""
+        called = list[Violation]()
+
+        def fails_first(each: Violation) -> None:
+            called.append(each)
+            if len(called) == 1:
+                raise RuntimeError
+
+        monitor = EventMonitor(on_violation=fails_first)
+        for event in TWO:
+            monitor.feed(event)
+        with pytest.raises(RuntimeError):
+            monitor.feed({"kind": "block_evicted", "block_ids": [7, 9]})
+        assert ["a"] == [each.claim_id for each in called]
+        for event in end:
+            monitor.feed(event)
+            assert ["a", "b"] == [each.claim_id for each in called]
+        monitor.finish()
+
+        assert called == monitor.violations()
+
+    def test_called_after_a_restore(self) -> None:
+        """A monitor that is restored calls the function with what later events decide, and not
+        with what was found before."""
+        first, called = EventMonitor(), list[Violation]()
+        for event in (*TWO, EVICTED):
+            first.feed(event)
+        monitor = EventMonitor.restore(first.snapshot(), on_violation=called.append)
+        monitor.feed({"kind": "block_evicted", "block_ids": [8, 9]})
+
+        assert {*monitor.violations()} - {*first.violations()} == {*called}
+        assert len({*called}) == len(called)
+        assert {"a", "b"} == {each.claim_id for each in called}
 
     def test_text(self, capsys: pytest.CaptureFixture[str]) -> None:
         """A report as a text is what the command prints of the file."""

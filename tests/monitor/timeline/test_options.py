@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import socket
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
+import monitor.cli.timelines as timelines
 import monitor.timeline.perfetto as perfetto
 from monitor.__main__ import main
 from monitor.samples import sample
@@ -87,6 +90,39 @@ class TestCheck:
         assert out.startswith("violated:")
         assert (says in err, err.count("\n")) == (True, 1)
 
+    def test_slow(self, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A collector that sends a byte now and then is left after a while."""
+        monkeypatch.setattr(timelines, "_WITHIN_S", 0.5)
+        over = threading.Event()
+
+        def trickle(listener: socket.socket) -> None:
+            connection, _ = listener.accept()
+            with connection:
+                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 65000\r\n\r\n")
+                while not over.wait(0.1):
+                    connection.sendall(b" ")
+
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            thread = threading.Thread(target=trickle, args=(listener,))
+            thread.start()
+            url = f"HTTP://127.0.0.1:{listener.getsockname()[1]}"
+            try:
+                assert 2 == main(["check", REFUSAL, "--otlp-spans", url, *START])
+            finally:
+                over.set()
+                thread.join()
+        out, err = capsys.readouterr()
+        assert out.startswith("kept:")
+        assert "no answer within" in err
+
+    @pytest.mark.parametrize("option", ["--perfetto", "--otlp-spans"])
+    def test_no_input_perfetto(self, option: str, tmp_path: Path, capsys: Capture) -> None:
+        """Where no input can be read, a file of an earlier run stays as it was."""
+        keep = tmp_path / "keep"
+        keep.write_text("mine")
+        assert 2 == main(["check", str(tmp_path / "nofile"), option, str(keep)])
+        assert ("", "mine") == (capsys.readouterr().out, keep.read_text())
+
     def test_nobody_listens(self, capsys: Capture) -> None:
         """So does an address at which nobody listens."""
         assert 2 == main(["check", REFUSAL, "--otlp-spans", "http://127.0.0.1:9/", *START])
@@ -120,6 +156,9 @@ class TestCheck:
             (["--perfetto", "TRACE/x"], "is not a folder"),
             (["--otlp-spans", "TRACE"], "it is also an input"),
             (["--otlp-spans", "http://"], "no web address"),
+            (["--otlp-spans", "HTTPS://"], "no web address"),
+            (["--otlp-spans", "ftp://127.0.0.1/x"], "give http:// or https://"),
+            (["--otlp-spans", "-"], "it is no file here"),
             (["--otlp-spans", ""], "it is empty"),
             (["--perfetto", "x", "--otlp-spans", "x"], "both write x"),
             (["--otlp-spans", "x", "--start", "noon"], "--start noon: no time"),

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from monitor.check.files import check
 from monitor.samples import sample
 from monitor.timeline.items import ClaimEnded, StreamBegun
-from monitor.timeline.paths import MOST_STEPS
+from monitor.timeline.paths import MOST_STEPS, Paths
 from spec.contract.modes import Bundle
 from spec.contract.obligations import OBLIGATIONS
 from spec.language.verdicts import Verdict
@@ -39,6 +43,35 @@ def test_keeps_the_last_steps_alone(tmp_path: Path) -> None:
     steps = ended.paths["materialization_predicate"]
     assert (Verdict.SATISFIED, MOST_STEPS) == (found.verdict, len(steps))
     assert found.line == steps[-1].point.line
+
+
+def test_visits_what_an_event_is_delivered_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With 50 requests open an event is noted for the claim and its own request, not for all."""
+    lines = VICTIM.read_text().splitlines()[:5]
+    for number in range(100):
+        kind = ("request_arrived", "request_deferred")[number % 2]
+        event: dict[str, Any] = {"kind": kind, "request_id": f"r{number // 2}"}
+        event |= {"sequence": 5 + number, "stream": "sample:victim"}
+        if number % 2:
+            event["blocking_claim_ids"] = ["claim:system-prompt"]
+        else:
+            event |= {"needed": 30, "usable": 80}
+        lines.append(json.dumps(event))
+    trace = tmp_path / "open.jsonl"
+    trace.write_text("\n".join(lines) + "\n")
+    visited, take = list[str | None](), Paths._take
+
+    def counted(self: Paths, claim: Any, request: str | None, *rest: Any) -> None:
+        visited.append(request)
+        take(self, claim, request, *rest)
+
+    monkeypatch.setattr(Paths, "_take", counted)
+    (ended,) = of(made(trace)[0], ClaimEnded)
+    assert len(visited) < 5 * len(lines)
+    assert {f"r{number}" for number in range(50)} <= {*visited}
+    assert ended.paths["explicit_conflict_action"]
 
 
 def test_begins_a_stream_where_its_clock_is_known(tmp_path: Path) -> None:
