@@ -106,7 +106,8 @@ def play(
 
 
 def check(engine: Engine, modes: tuple[Mode, ...]) -> None:
-    """No hook failed, also not as the engine ended, and each claim is kept by its own mode."""
+    """No hook failed, also not as the engine ended, and each claim of which an obligation was
+    exercised is kept by its own mode."""
     (attachment,) = engine.armed.attachments
     engine.close()
     assert {} == attachment.faults
@@ -115,6 +116,7 @@ def check(engine: Engine, modes: tuple[Mode, ...]) -> None:
         for mode in modes
         for c in engine.judge(mode).claims
         if c.declared_mode == mode and c.state != "refused" and c.verdict is not ModeVerdict.KEPT
+        if any(found.verdict != "unexercised" for found in c.obligations.values())
     ]
     assert [] == wrong
 
