@@ -130,6 +130,12 @@ L3: Final = Row(
     },
 )
 
+DEMOTED_TWINS: Final = twins(
+    Kind.CLAIM_DEMOTED,
+    off="claim_demoted_before_loss",
+    untold="ordered_lifecycle_events",
+)
+
 ROWS: Final = {
     "L1 native": L1,
     "L2 write no-admit": L2,
@@ -142,11 +148,7 @@ ROWS: Final = {
         victims=50,
         told="accepted materialized end demoted evicted end",
         looks=((10, 10),),
-        twins=twins(
-            Kind.CLAIM_DEMOTED,
-            off="claim_demoted_before_loss",
-            untold="ordered_lifecycle_events",
-        ),
+        twins=DEMOTED_TWINS,
     ),
     "L5 expiry": Row(
         EXPIRING,
@@ -423,11 +425,7 @@ OTHERS: Final = {
         victims=51,
         told="accepted materialized end accepted materialized released end demoted evicted end",
         looks=((10, 10),),
-        twins=twins(
-            Kind.CLAIM_DEMOTED,
-            off="claim_demoted_before_loss",
-            untold="ordered_lifecycle_events",
-        ),
+        twins=DEMOTED_TWINS,
     ),
     "the second of two ranks": RANK,
 }

@@ -13,6 +13,7 @@ from monitor.cli.progress import progress_of
 from monitor.report.options import (
     IDS,
     IdsOption,
+    LenientOption,
     LiveOption,
     ModeOption,
     Others,
@@ -23,13 +24,14 @@ from monitor.report.options import (
     SpansOption,
     StartOption,
     StripOption,
+    TracesArgument,
     extraction_asked,
     limits_asked,
     mode_asked,
     window_asked,
 )
 from monitor.report.verdict import ModeChoice
-from spec.cli.arguments import claim_option, file_name
+from spec.cli.arguments import claim_option
 from spec.cli.common import print_json, print_text
 from spec.cli.layout import paper
 from spec.contract.modes import Bundle
@@ -61,14 +63,7 @@ def register(app: typer.Typer) -> None:
 
 
 def check_traces(
-    traces: Annotated[
-        list[str],
-        typer.Argument(
-            parser=file_name,
-            metavar="TRACE",
-            help="Files, plain or compressed (gzip, xz, zstd); - is standard input.",
-        ),
-    ],
+    traces: TracesArgument,
     mode: ModeOption = ModeChoice.AUTO,
     bundle: Annotated[str, typer.Option(help=f"One of {', '.join(Bundle)}.")] = Bundle.CONTRACT,
     claim: Annotated[str | None, claim_option("Judge only this claim.")] = None,
@@ -82,12 +77,7 @@ def check_traces(
     strict: Annotated[
         bool, typer.Option("--strict", help="Inconclusive if some obligation was not exercised.")
     ] = False,
-    lenient: Annotated[
-        bool,
-        typer.Option(
-            "--lenient", help="Skip bad lines and count them; the verdict is then never kept."
-        ),
-    ] = False,
+    lenient: LenientOption = False,
     reorder: ReorderOption = None,
     strip: StripOption = False,
     others: OthersOption = Others.REFUSE,

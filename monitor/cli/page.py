@@ -11,7 +11,14 @@ from monitor.check.conclude import text_of
 from monitor.check.files import EXIT_CODES
 from monitor.cli.progress import progress_of
 from monitor.page.report import SCHEMA, Written, made
-from monitor.report.options import ModeOption, ReorderOption, mode_asked, window_asked
+from monitor.report.options import (
+    LenientOption,
+    ModeOption,
+    ReorderOption,
+    TracesArgument,
+    mode_asked,
+    window_asked,
+)
 from monitor.report.verdict import ModeChoice
 from spec.cli.arguments import file_name, path_option
 from spec.cli.common import Format, FormatOption, print_json, print_text
@@ -29,14 +36,7 @@ def register(app: typer.Typer) -> None:
 
 
 def report(
-    traces: Annotated[
-        list[str],
-        typer.Argument(
-            parser=file_name,
-            metavar="TRACE",
-            help="Files, plain or compressed (gzip, xz, zstd); - is standard input.",
-        ),
-    ],
+    traces: TracesArgument,
     output: Annotated[Path, path_option("--output", "-o", help="The HTML file to write.")] = Path(
         "report.html"
     ),
@@ -45,12 +45,7 @@ def report(
         typer.Option(parser=file_name, metavar="TRACE", help="Compare with this trace."),
     ] = None,
     mode: ModeOption = ModeChoice.AUTO,
-    lenient: Annotated[
-        bool,
-        typer.Option(
-            "--lenient", help="Skip bad lines and count them; the verdict is then never kept."
-        ),
-    ] = False,
+    lenient: LenientOption = False,
     reorder: ReorderOption = None,
     with_tokens: Annotated[
         bool, typer.Option("--with-tokens", help="Quote lines with the token ids in them.")

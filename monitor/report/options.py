@@ -23,6 +23,7 @@ __all__ = [
     "RANK_WAIT",
     "USUAL_WAIT",
     "IdsOption",
+    "LenientOption",
     "LiveOption",
     "ModeOption",
     "Others",
@@ -34,11 +35,28 @@ __all__ = [
     "SpansOption",
     "StartOption",
     "StripOption",
+    "TracesArgument",
     "extraction_asked",
     "limits_asked",
     "mode_asked",
     "wait_asked",
     "window_asked",
+]
+
+TracesArgument: TypeAlias = Annotated[
+    list[str],
+    typer.Argument(
+        parser=file_name,
+        metavar="TRACE",
+        help="Files, plain or compressed (gzip, xz, zstd); - is standard input.",
+    ),
+]
+
+LenientOption: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--lenient", help="Skip bad lines and count them; the verdict is then never kept."
+    ),
 ]
 
 ModeOption: TypeAlias = Annotated[
