@@ -1,0 +1,1 @@
+"""What claims and cache policies cost: a replay of requests over pools of KV blocks."""
