@@ -51,7 +51,7 @@ class Roots:
                 raise
             except (OSError, ValueError, RuntimeError):  # no file, no path, or a loop of links
                 continue
-        # One answer whether or not it exists: the client learns nothing of what is elsewhere.
+        # One answer whether or not it exists: no client learns what is elsewhere.
         raise SpecError(
             f"{printable(path)} is not a file within the roots",
             "name a file below a folder that was given with --root",

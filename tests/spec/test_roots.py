@@ -75,7 +75,7 @@ class TestRead:
         assert refused(Roots([root]), path).endswith(" is not a file within the roots")
 
     def test_no_root(self, places: tuple[Path, Path]) -> None:
-        """Without a root nothing is read, not even in the working folder."""
+        """Without a root no file is read, not even in the working folder."""
         assert "is not a file within the roots" in refused(Roots([]), str(places[0] / "in/trace"))
 
     def test_swapped(self, places: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,8 +39,8 @@ class TestSearch:
         assert few.passages == all_.passages[:3]
         assert len(all_.passages) - 3 == few.more
 
-    def test_nothing(self) -> None:
-        """A word of no page finds nothing."""
+    def test_none(self) -> None:
+        """A word of no page finds no passage."""
         assert () == search("xyzzy", 5).passages
 
     @pytest.mark.parametrize("text", ["", " - ", " ".join(f"w{n}" for n in range(33))])
