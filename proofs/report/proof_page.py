@@ -40,16 +40,12 @@ def proof_page(checks: Sequence[Check]) -> bytes:
     """The page of some modes, checked for one bundle."""
     verdicts = {verdict(check) for check in checks}
     word = next(each for each in ("refuted", "undecided", "holds") if each in verdicts)
-    says = total(checks) if len(checks) > 1 else sentence(checks[0]).removeprefix(f"{word}: ")
-    names = checks[0].mode if len(checks) == 1 else counted(len(checks), "mode")
-    sections = [_overview(checks)] if len(checks) > 1 else []
-    sections += [_legend(), *map(_mode, checks)]
-    return page_of(
-        f"proof of {words(names)}",
-        (_look(word), word, says[:1].upper() + says[1:]),
-        sections,
-        ends=_ENDS,
-    )
+    alone = len(checks) == 1
+    says = sentence(checks[0]).removeprefix(f"{word}: ") if alone else total(checks)
+    names = checks[0].mode if alone else counted(len(checks), "mode")
+    sections = [] if alone else [_overview(checks)]
+    sections += [_legend(), *(_mode(check, alone=alone) for check in checks)]
+    return page_of(f"proof of {words(names)}", (_look(word), word, says), sections, ends=_ENDS)
 
 
 def _look(result: str) -> str:
@@ -86,12 +82,13 @@ def _legend() -> Markup:
     return el("p", el("b", "Runs"), ", one event a line: ", keys, class_="legend")
 
 
-def _mode(check: Check) -> Markup:
+def _mode(check: Check, *, alone: bool) -> Markup:
     found = verdict(check)
     head = el("h2", words(check.mode), " ", _result(found))
     parts = [head, el("p", MODES[Mode(check.mode)].promise, class_="promise")]
-    says = sentence(check).removeprefix(f"{found}: {check.mode}, {check.bundle} bundle. ")
-    parts.append(el("p", says, class_="more"))
+    if not alone:
+        says = sentence(check).removeprefix(f"{found}: {check.mode}, {check.bundle} bundle. ")
+        parts.append(el("p", says, class_="more"))
     left = el("div", el("h3", "Theorem"), _clauses(check))
     right = el("div", el("h3", "What it rests on"), facts(rows(check)), *_rests(check))
     parts.append(el("div", left, right, class_="halves"))
