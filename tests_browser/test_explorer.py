@@ -115,7 +115,7 @@ def test_is_accessible(explore: Explore, width: int, theme: str) -> None:
 
 
 def test_refuses_a_name_of_another_host(browser: Browser, address: str) -> None:
-    """A page of another site that has its own name lead to this machine reads nothing."""
+    """A page of another site that has its own name lead to this machine is refused."""
     port = address.rstrip("/").rpartition(":")[2]
     with browser.new_page() as page:
         answer = page.goto(f"http://{REBOUND}:{port}/")

@@ -20,7 +20,7 @@ class Markup(str):
 
 
 Child = str | None
-"""What stands in an element: text, markup, or nothing."""
+"""The content of an element: text or markup; None is left out."""
 
 
 def el(tag: str, *children: Child | Iterable[Child], **attributes: str | bool | None) -> Markup:

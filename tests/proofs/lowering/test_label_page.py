@@ -81,7 +81,7 @@ def test_keeps_text_text(made: Made, tmp_path: Path) -> None:
 def test_refuses_what_it_cannot_write(
     where: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A folder is no file, and two outputs are not one file; nothing is labelled then."""
+    """A folder is no file, and two outputs are not one file."""
     assert 2 == main(["lower", "vllm_plugin", where, str(tmp_path)])
     assert "is a folder" in capsys.readouterr().err
     one = str(tmp_path / "one")
