@@ -107,7 +107,7 @@ class TestLabels:
         assert "claim identity I\tbackend patch\tdeclared, conformance trace" in rests.inner_text()
         page.locator("a[href='#vllm_upstream-hard_protected-0']").click()
         lacks = page.locator("#vllm_upstream-hard_protected-0").inner_text()
-        assert "nothing states it for this mode" in lacks
+        assert "a run of the claim that preserves exclusion_before_loss" in lacks
         assert "Rule 5" in lacks
 
     def test_is_read_without_a_script(self, plain: Open, labels: Path) -> None:
