@@ -149,10 +149,10 @@ build/browser/.stamp-$(PLAYWRIGHT): $(STAMP)
 		build/browser/bin/python -m pip --disable-pip-version-check --no-input install -qq \
 			'playwright==$(PLAYWRIGHT)' 'axe-playwright-python==$(AXE)' && touch $@
 
-test-browser: build/browser/.stamp-$(PLAYWRIGHT) ## Open the page of report in chromium (fetches Playwright, 45 MB)
+test-browser: build/browser/.stamp-$(PLAYWRIGHT) ## Open the pages of report, prove, label and explore in chromium (fetches Playwright, 45 MB)
 	build/browser/bin/python -m pytest tests_browser
 
-screenshots: build/browser/.stamp-$(PLAYWRIGHT) ## Make the pictures of a report in docs/pictures again
+screenshots: build/browser/.stamp-$(PLAYWRIGHT) ## Make the pictures of pages in docs/pictures again
 	build/browser/bin/python -m tests_browser.screenshots docs/pictures
 
 test-nixl: $(VLLM_VENV)/.stamp ## Observe two engines of that vLLM with NIXL between them (fetches its wheels, 60 MB)

@@ -3,7 +3,8 @@
 Pages keep their places in the tree, so that their links hold. Two things change. What is nested
 in a list is indented by four columns, as Python-Markdown requires. A link to a folder leads to its
 README.md or to a list of its files, or else becomes text. The search leaves out the changelog,
-which would be its first answer to everything.
+which would be its first answer to everything. Three pages are written by commands, and linked
+from the first one: a report, the proofs, and the labels.
 """
 
 from __future__ import annotations
@@ -11,11 +12,12 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 from typing import Final
 
-__all__ = ["LISTED", "ROOT", "nested", "pages", "write"]
+__all__ = ["LISTED", "LIVE", "ROOT", "nested", "pages", "write"]
 
 ROOT: Final = Path(__file__).parents[1]
 
@@ -25,6 +27,17 @@ LISTED: Final = {
 }
 """Folders for which a page with a list of their files is written, and its heading."""
 
+LIVE: Final = {
+    "report": "monitor report monitor/samples/hard_protected_victim.jsonl -o",
+    "proofs": "proofs check --all --html",
+    "labels": "proofs lower --all --html",
+}
+"""The commands that write pages of the site, by the names of the pages in `live`."""
+
+_LOOK: Final = (
+    "Look first: [a report](live/report.html) of a broken promise, [the proofs](live/proofs.html) "
+    "of all modes, [the labels](live/labels.html) of all runtimes.\n\n"
+)
 _TOP: Final = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
 _UNSEARCHED: Final = "---\nsearch: {exclude: true}\n---\n\n"
 _LINK: Final = re.compile(r"\[(?P<text>[^\]]*)\]\((?P<target>[^)#:\s]+)(?:#[^)]*)?\)")
@@ -47,12 +60,22 @@ def write(folder: Path) -> None:
         there = folder / page
         there.parent.mkdir(parents=True, exist_ok=True)
         head = _UNSEARCHED if page.name == "CHANGELOG.md" else ""
-        there.write_text(head + nested(_with_links((ROOT / page).read_text(), page)))
+        text = nested(_with_links((ROOT / page).read_text(), page))
+        if page.name == "README.md" and page.parent == Path():
+            heading, _, text = text.partition("\n\n")
+            head = f"{heading}\n\n{_LOOK}"
+        there.write_text(head + text)
     files = {at for page in pages() for at in _targets(page) if at.suffix != ".md"}
     files |= {path.relative_to(ROOT) for path in (ROOT / "docs/schema").iterdir()}
     for file in files:
         (folder / file).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / file, folder / file)
+    (folder / "live").mkdir()
+    for name, command in LIVE.items():
+        call = [sys.executable, "-m", *command.split(), folder.resolve() / "live" / f"{name}.html"]
+        done = subprocess.run(call, cwd=ROOT, stdout=subprocess.DEVNULL)
+        if done.returncode not in (0, 1):
+            raise SystemExit(f"{command} failed")
     for name, heading in LISTED.items():
         (folder / name / "README.md").write_text(_list(Path(name), heading))
 

@@ -22,8 +22,10 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="session")
 def write(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
-    """Writes the page of some traces by `report`."""
-    return lambda *traces: pages.write(tmp_path_factory.mktemp("page") / "report.html", *traces)
+    """Writes the page of some traces by `report`, or of something else by another command."""
+    return lambda *arguments, by="report": pages.write(
+        tmp_path_factory.mktemp("page") / "page.html", *arguments, by=by
+    )
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from typing import Final
 import pytest
 from markdown_it import MarkdownIt
 
-from docs_site.pages import LISTED, ROOT, pages
+from docs_site.pages import LISTED, LIVE, ROOT, pages
 
 SITE: Final = ROOT / "build" / "site" / "html"
 PAGES: Final = [str(page) for page in pages()]
@@ -83,6 +83,14 @@ class TestSite:
         found = {entry["location"].partition("#")[0] for entry in index["docs"]}
         assert len(PAGES) + len(LISTED) - 1 == len(found)
         assert "CHANGELOG.html" not in found
+
+    def test_live(self) -> None:
+        """The first page leads to a report, the proofs and the labels, each of which is there."""
+        found = re.findall(r'href="live/(\w+)\.html"', built("README.md"))
+        assert list(LIVE) == found
+        for name in LIVE:
+            page = (SITE / "live" / f"{name}.html").read_text()
+            assert "default-src 'none'" in page
 
     def test_schemas(self) -> None:
         """Each JSON Schema is there, and is listed."""

@@ -42,23 +42,27 @@ def index_page(name: str, starts: Mapping[str, Start]) -> str:
 def state_page(name: str, walk: Walk) -> str:
     """A state: the run that leads to it, the verdicts there, and what can be done next."""
     at = counted(len(walk.taken), "action")
-    parts = [
+    nav = (
         f"<nav>{_link('/', name)} / {_link(url(walk.start), walk.start.title, key='0')} / {at}"
-        f"{_back(walk)}</nav>",
+        f"{_back(walk)}</nav>"
+    )
+    footer = (
+        "<footer>Keys, with the browser's modifier for access keys (Alt, Alt+Shift or "
+        "Control+Option): 1 to 9 take an action, B goes back, 0 goes to the start; N and P "
+        "follow the counterexample.</footer>"
+    )
+    parts = [
         f"<h1>{escape(f'{name}: {walk.start.title}')}</h1><p>{escape(walk.start.says)}</p>",
         _steps(walk),
         f"<p class='violated'>The facts contradict each other: {escape(walk.broken)}</p>"
         if walk.broken
         else "",
-        f"<main><section><h2>Next</h2>{_choices(walk)}<h2>Obligations</h2>{_claims(walk)}"
-        f"<h2>State</h2>{_state(walk)}</section>"
+        f"<div class='columns'><section><h2>Next</h2>{_choices(walk)}"
+        f"<h2>Obligations</h2>{_claims(walk)}<h2>State</h2>{_state(walk)}</section>"
         f"<section><h2>Run</h2>{diagram(walk) if walk.taken else '<p>No action yet.</p>'}"
-        f"{_trace(walk)}</section></main>",
-        "<footer>Keys, with the browser's modifier for access keys (Alt, Alt+Shift or "
-        "Control+Option): 1 to 9 take an action, B goes back, 0 goes to the start; N and P "
-        "follow the counterexample.</footer>",
+        f"{_trace(walk)}</section></div>",
     ]
-    return _page(f"{name}: {walk.start.title}, {at}", "".join(parts))
+    return _page(f"{name}: {walk.start.title}, {at}", "".join(parts), nav=nav, footer=footer)
 
 
 def problem_page(title: str, says: str) -> str:
@@ -67,12 +71,13 @@ def problem_page(title: str, says: str) -> str:
     return _page(title, text)
 
 
-def _page(title: str, body: str) -> str:
+def _page(title: str, main: str, *, nav: str = "", footer: str = "") -> str:
     return (
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width">'
         f"<title>{escape(title)}</title>"
-        f'<link rel="stylesheet" href="/style.css"></head><body>{body}</body></html>\n'
+        f'<link rel="stylesheet" href="/style.css"></head>'
+        f"<body>{nav}<main>{main}</main>{footer}</body></html>\n"
     )
 
 
@@ -209,5 +214,6 @@ def _trace(walk: Walk) -> str:
     return (
         f"<details><summary>Trace, {counted(len(events), 'event')}</summary>"
         f"<p>{file}, for <code>resident-claims check trace.jsonl{mode}</code></p>"
-        f"<pre>{escape(as_jsonl(events).decode())}</pre></details>"
+        "<pre tabindex='0' role='region' aria-label='Trace'>"
+        f"{escape(as_jsonl(events).decode())}</pre></details>"
     )

@@ -1,4 +1,4 @@
-"""Writes the page: one HTML file whose policy allows its own script and styles, and no network."""
+"""Writes a page: one HTML file whose policy allows its own script and styles, and no network."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ from base64 import b64encode
 from hashlib import sha256
 from html import escape
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-__all__ = ["ASSETS", "SCRIPTS", "document"]
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["ASSETS", "SCRIPTS", "document", "sealed"]
 
 ASSETS: Final = Path(__file__).parent / "assets"
 
@@ -23,7 +26,7 @@ SCRIPTS: Final = (
     "tables.js",
     "main.js",
 )
-"""The parts of the script, in their order; they share one scope."""
+"""The parts of the script of a report, in their order; they share one scope."""
 
 _PAGE: Final = """<!doctype html>
 <html lang="en">
@@ -37,12 +40,50 @@ _PAGE: Final = """<!doctype html>
 </head>
 <body>
 {body}
-<noscript><p class="plain">{headline}</p></noscript>
-<script type="text/plain" id="data">{data}</script>
 <script>{script}</script>
 </body>
 </html>
 """
+
+_DATA: Final = """{body}
+<noscript><p class="plain">{headline}</p></noscript>
+<script type="text/plain" id="data">{data}</script>"""
+
+
+def document(title: str, headline: str, data: str) -> bytes:
+    """The page of a report.
+
+    Args:
+        title: of the window.
+        headline: what stands there where no script runs.
+        data: what `Columns.packed` made; base64, so it cannot end the element.
+    """
+    body = _DATA.format(body=_asset("page.html"), headline=escape(headline), data=data)
+    return sealed(title, body, _asset("page.css"), map(_asset, SCRIPTS))
+
+
+def sealed(title: str, body: str, style: str, scripts: Iterable[str]) -> bytes:
+    """A page in one file, in the theme that all pages share.
+
+    Args:
+        body: the markup of the page; texts in it are escaped already.
+        style: what is added to the theme.
+        scripts: parts that share one scope, after `theme.js`.
+    """
+    joined = "\n".join(["'use strict';", _asset("theme.js"), *scripts])
+    script, styles = f"(() => {{\n{joined}\n}})();", f"{_asset('theme.css')}{style}"
+    policy = "; ".join(
+        [
+            "default-src 'none'",
+            f"script-src {_hashed(script)}",
+            f"style-src {_hashed(styles)}",
+            "base-uri 'none'",
+            "form-action 'none'",
+        ]
+    )
+    return _PAGE.format(
+        policy=policy, title=escape(title), style=styles, script=script, body=body
+    ).encode("utf-8", "replace")
 
 
 def _asset(name: str) -> str:
@@ -51,33 +92,3 @@ def _asset(name: str) -> str:
 
 def _hashed(text: str) -> str:
     return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
-
-
-def document(title: str, headline: str, data: str) -> bytes:
-    """The page.
-
-    Args:
-        title: of the window.
-        headline: what stands there where no script runs.
-        data: what `Columns.packed` made; base64, so it cannot end the element.
-    """
-    script = "\n".join(["'use strict';", *map(_asset, SCRIPTS)])
-    script, style = f"(() => {{\n{script}\n}})();", _asset("page.css")
-    policy = "; ".join(
-        [
-            "default-src 'none'",
-            f"script-src {_hashed(script)}",
-            f"style-src {_hashed(style)}",
-            "base-uri 'none'",
-            "form-action 'none'",
-        ]
-    )
-    return _PAGE.format(
-        policy=policy,
-        title=escape(title),
-        headline=escape(headline),
-        style=style,
-        script=script,
-        body=_asset("page.html"),
-        data=data,
-    ).encode("utf-8", "replace")

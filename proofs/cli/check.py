@@ -76,6 +76,9 @@ def check(
     junit: Annotated[
         Path | None, path_option("--junit", help="Write JUnit XML to this file.")
     ] = None,
+    html: Annotated[
+        Path | None, path_option("--html", help="Write a page for a browser to this file.")
+    ] = None,
 ) -> None:
     """Prove a mode's obligations sound and necessary.
 
@@ -110,7 +113,7 @@ def check(
     """
     name, more = (names[0], names[1:]) if names else (None, [])
     asked = (bundle != "contract", engine != EngineName.AUTO, depth != DEPTH)
-    strange = any((*asked, full, story, certificate, trace))
+    strange = any((*asked, full, story, certificate, trace, html))
     if of_runtime is not None:
         if strange or every or more or name is None or junit is not None:
             raise SpecError(
@@ -163,9 +166,10 @@ def check(
         from proofs.traces.itf import check_suffix
 
         check_suffix(trace)
-    check_apart(certificate=certificate, o=trace, junit=junit)
+    check_apart(certificate=certificate, o=trace, junit=junit, html=html)
     check_target(trace)
     check_target(junit)
+    check_target(html)
     check_target(certificate, folder=True)
     from proofs.cli.modes import run_modes
 
@@ -182,6 +186,7 @@ def check(
         verbose=verbose,
         certificate=certificate,
         trace=trace,
+        html=html,
     )
     raise typer.Exit(code)
 

@@ -41,6 +41,7 @@ def run_modes(
     verbose: bool,
     certificate: Path | None,
     trace: Path | None,
+    html: Path | None,
 ) -> int:
     """Check the modes, print what was found, and return the exit code."""
     checks = list[Check]()
@@ -74,6 +75,10 @@ def run_modes(
             put_total(out, checks, certified=certified)
     if junit is not None:
         write_output(junit, to_junit(checks))
+    if html is not None:
+        from proofs.report.proof_page import proof_page
+
+        write_output(html, proof_page(checks))
     if form is Format.JSON:
         print_json(Checks(SCHEMA, __version__, spec_digest(), checks))
     return exit_code(checks)

@@ -17,10 +17,10 @@ from proofs.labels.tables import as_csv, as_markdown
 from proofs.labels.view import Changes, Rows, anchors_of, lost_anchors, view_all
 from spec.claims.states import Mode
 from spec.cli.arguments import path_option
-from spec.cli.common import Code, OutputOption, json_page, print_text
+from spec.cli.common import Code, OutputOption, json_page, print_text, write_output
 from spec.cli.layout import Page, Plain, paper, rendered
 from spec.contract.modes import Bundle, Depth
-from spec.files.writing import check_target
+from spec.files.writing import check_apart, check_target
 from spec.language.errors import SpecError
 from spec.language.prose import counted
 from spec.language.suggest import resolve
@@ -87,6 +87,9 @@ def _lower(
         RowFormat, typer.Option("--format", help="Output format: text, JSON, Markdown or CSV.")
     ] = RowFormat.TEXT,
     output: OutputOption = None,
+    html: Annotated[
+        Path | None, path_option("--html", help="Write a page for a browser to this file.")
+    ] = None,
 ) -> None:
     """Label how soundly a documented runtime supports modes.
 
@@ -102,7 +105,9 @@ def _lower(
     of_bundle = Bundle(resolve(bundle, Bundle, what="bundle"))
     if evidence is not None and len(found.descriptors) != 1:
         raise SpecError("--evidence is about one runtime", "name one descriptor")
-    check_target(output, reads=[*(named or []), evidence, against])
+    check_apart(o=output, html=html)
+    for target in (output, html):
+        check_target(target, reads=[*(named or []), evidence, against])
     old = None if against is None else read_rows(against, of_bundle, require_evidence)
     shown = None if evidence is None else checked_evidence(evidence)
     if shown is not None and of_mode not in {None, shown.mode}:
@@ -137,6 +142,10 @@ def _lower(
         form, found.descriptors, rows, shown, explain=explain, to_file=output is not None
     )
     print_text(text, output)
+    if html is not None:
+        from proofs.labels.label_page import label_page
+
+        write_output(html, label_page(found.descriptors, rows.rows))
     if isinstance(rows.changes, Changes) and rows.changes.worse:
         raise typer.Exit(Code.VIOLATED)
     if all(row.label == Label.UNKNOWN for row in rows.rows):

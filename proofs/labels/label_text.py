@@ -31,6 +31,7 @@ __all__ = [
     "put_explained",
     "put_lost",
     "put_rows",
+    "rank",
 ]
 
 _STYLES: Final = {
@@ -114,7 +115,7 @@ def put_rows(out: Page, found: Sequence[Descriptor], rows: Sequence[RowView]) ->
         out.put(head.append(f"  {printable(runtime.runtime)}, {printable(runtime.version)}", "dim"))
         cells = list[tuple[str | Styled, ...]]()
         for mode, of_mode in groupby(of_runtime, key=lambda row: row.mode):
-            best = sorted(of_mode, key=_rank)
+            best = sorted(of_mode, key=rank)
             lines = [(row.depth, row.label, last_column(row)) for row in best]
             if len(lines) > 1 and all(line[1:] == lines[0][1:] for line in lines):
                 merged, lines = True, [(_EACH, *lines[0][1:])]
@@ -125,7 +126,7 @@ def put_rows(out: Page, found: Sequence[Descriptor], rows: Sequence[RowView]) ->
     _put_missing(out, rows)
 
 
-def _rank(row: RowView) -> tuple[int, int]:
+def rank(row: RowView) -> tuple[int, int]:
     """The place of a row: by its label, then by how much it lacks."""
     return [*Label].index(Label(row.label)), len(row.missing)
 
@@ -138,7 +139,7 @@ def _put_missing(out: Page, rows: Sequence[RowView]) -> None:
     lack: dict[str, list[str]] = {}
     if len({row.descriptor for row in rows}) == 1:
         for mode, of_mode in groupby(rows, key=lambda row: row.mode):
-            for each in min(of_mode, key=_rank).missing:
+            for each in min(of_mode, key=rank).missing:
                 lack.setdefault(each, []).append(mode)
     if lack:
         cells = [(o.code, o.name, ", ".join(lack.get(o.name, ["-"]))) for o in named]

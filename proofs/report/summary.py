@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from proofs.traces.narrative import Line
     from spec.cli.layout import Page
 
-__all__ = ["NO_CERTIFICATE", "STYLES", "put_run", "put_summary"]
+__all__ = ["NO_CERTIFICATE", "STYLES", "put_run", "put_summary", "rows"]
 
 NO_CERTIFICATE = "not written: some part of it is not shown (-v)"
 STYLES = {"holds": "bold green", "refuted": "bold red", "undecided": "bold yellow"}
@@ -35,13 +35,13 @@ def put_summary(out: Page, check: Check, *, certified: bool = False) -> None:
     said = verdict(check)
     out.put(Styled(said, STYLES[said]).append(sentence(check).removeprefix(said)))
     put_run(out, check.sound.story)
-    rows = ((Styled(name, "bold"), text) for name, text in _rows(check, certified=certified))
-    out.grid(rows, indent=2, gap=2)
+    named = ((Styled(name, "bold"), text) for name, text in rows(check, certified=certified))
+    out.grid(named, indent=2, gap=2)
 
 
 def put_run(out: Page, story: Sequence[Line]) -> None:
     """Each event, the claim's state if it changed, the changes, and the clauses that fail."""
-    rows, stood = [], list[str]()
+    laid, stood = [], list[str]()
     digits = len(str(max((line.number for line in story), default=0)))
     for line in story:
         what, stands = Styled(line.about), [str(claim) for claim in line.claims]
@@ -53,12 +53,17 @@ def put_run(out: Page, story: Sequence[Line]) -> None:
         for ending in line.fails:
             what.append(f"\nbreaks {ending.clause}: {ending.why}", "red")
         deed = Styled("fact" if line.fact else "report", "dim")
-        rows.append((f"{line.number:>{digits}}", deed, Styled(line.kind, "bold"), what))
+        laid.append((f"{line.number:>{digits}}", deed, Styled(line.kind, "bold"), what))
         stood = stands
-    out.grid(rows, indent=4)
+    out.grid(laid, indent=4)
 
 
-def _rows(check: Check, *, certified: bool) -> Iterator[tuple[str, str]]:
+def rows(check: Check, *, certified: bool = False) -> Iterator[tuple[str, str]]:
+    """What was asked of a mode, each with the result in a sentence.
+
+    Args:
+        certified: whether a certificate was requested.
+    """
     yield "statement", _statement(check.statement)
     yield "theorem", _theorem(check)
     if check.lemmas:

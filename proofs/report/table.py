@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from proofs.report.results import Check
     from spec.cli.layout import Page
 
-__all__ = ["put_row", "put_total"]
+__all__ = ["cells", "put_row", "put_total", "total"]
 
 _WIDTHS = (16, 11, 18, 11, 13, 8)
 
@@ -24,13 +24,26 @@ def put_row(out: Page, check: Check, *, first: bool = False) -> None:
     if first:
         head = ("mode", "verdict", "clauses", "witness", "necessary", "seconds")
         out.append(f"{_line(head)}\n", "bold")
-    needed = sum(each.result == "necessary" for each in check.necessary.values())
-    found = verdict(check)
-    necessary = f"{needed} of {len(check.necessary)}"
-    cells = (found, _clauses(check), _witness(check), necessary, f"{check.seconds:.1f}")
-    line = _line((check.mode, *cells))
+    found, *rest = cells(check)
+    line = _line((check.mode, found, *rest))
     at, end = _WIDTHS[0], _WIDTHS[0] + len(found)
     out.append(line[:at]).append(found, STYLES[found]).append(f"{line[end:]}\n")
+
+
+def cells(check: Check) -> tuple[str, ...]:
+    """What the table has of a mode: verdict, clauses, witness, necessary obligations, seconds."""
+    needed = sum(each.result == "necessary" for each in check.necessary.values())
+    necessary = f"{needed} of {len(check.necessary)}"
+    return (verdict(check), _clauses(check), _witness(check), necessary, f"{check.seconds:.1f}")
+
+
+def total(checks: Sequence[Check]) -> str:
+    """How many modes hold, and within which scope."""
+    holding = sum(verdict(check) == "holds" for check in checks)
+    bundle, number = checks[0].bundle, counted(len(checks), "mode")
+    if holding < len(checks):
+        return f"{holding} of {number} hold ({bundle} bundle)."
+    return f"All {number} hold ({bundle} bundle), {FAR}."
 
 
 def put_total(out: Page, checks: Sequence[Check], *, certified: bool = False) -> None:
@@ -39,14 +52,10 @@ def put_total(out: Page, checks: Sequence[Check], *, certified: bool = False) ->
     Args:
         certified: whether a certificate was requested.
     """
-    left = [check for check in checks if verdict(check) != "holds"]
-    bundle, total = checks[0].bundle, counted(len(checks), "mode")
-    if left:
-        out.put(f"{len(checks) - len(left)} of {total} hold ({bundle} bundle).", "bold")
-    else:
-        out.put(f"All {total} hold ({bundle} bundle), {FAR}.", "bold")
-    for check in left:
-        out.put(sentence(check))
+    out.put(total(checks), "bold")
+    for check in checks:
+        if verdict(check) != "holds":
+            out.put(sentence(check))
     if certified:
         names = [check.mode for check in checks if check.certificate is None]
         folder = next((check.certificate for check in checks if check.certificate), None)

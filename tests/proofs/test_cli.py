@@ -155,6 +155,16 @@ class TestCheck:
         assert ["violated", "harm"] in rows
         assert "Sound: refuted" in out
 
+    def test_html(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """--html writes a page beside what is printed, and leaves the exit code as it is."""
+        page = tmp_path / "new" / "proof.html"
+        asked = ("check", "expiring", "--bundle", "paper", "--html", str(page))
+        code, out, err = run(capsys, *asked)
+        assert 1 == code
+        assert out.startswith("refuted: expiring, paper bundle.")
+        assert "made the folder" in err
+        assert b"The run that breaks it" in page.read_bytes()
+
     def test_depth_too_small(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """Where no run within the depth is a witness, nothing is decided: it exits 3, says that a
         longer run may be one, and no part has failed."""
@@ -277,6 +287,9 @@ class TestBadInput:
             (["check", "expiring", "--bundle", "papr"], "did you mean paper?"),
             (["check", "expiring", "--junit", "tests"], "tests is a folder"),
             (["check", "expiring", "-o", "a.jsonl", "--junit", "./a.jsonl"], "both write a.jsonl"),
+            (["check", "expiring", "--html", "tests"], "tests is a folder"),
+            (["check", "expiring", "--html", "a", "--junit", "./a"], "both write a"),
+            (["check", "frame", "--html", "a.html"], "it takes only modes, -v, --format"),
             (["check", "expiring", "--junit", "README.md/a"], "README.md is not a folder"),
             (["check", "expiring", "--certificate", "README.md"], "README.md is not a folder"),
             (["explain", "-", "--mode", "expiring", "-o", "tests"], "tests is a folder"),

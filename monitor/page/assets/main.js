@@ -198,14 +198,8 @@ function listen() {
     event.preventDefault();
     keys[event.key]();
   });
-  const repaint = () => { colours = {}; redraw(); };
   for (const [id, act] of [["in", () => zoom(0.6)], ["out", () => zoom(1.6)], ["fit", fit]]) $(id).addEventListener("click", act);
-  $("theme").addEventListener("click", () => {
-    const root = document.documentElement;
-    root.dataset.theme = getComputedStyle(root).colorScheme.includes("dark") ? "light" : "dark";
-    repaint();
-  });
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint);
+  theme_button(() => { colours = {}; redraw(); });
   addEventListener("resize", apply_filters);
 }
 

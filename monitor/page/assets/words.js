@@ -71,5 +71,11 @@ const quoted = (stream, line) => {
 
 // A colour of the theme, for what is drawn on a canvas.
 let colours = {};
-const colour = (name) =>
-  (colours[name] ??= getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim());
+const probe = document.head.appendChild(document.createElement("i"));
+function colour(name) {
+  if (!colours[name]) {
+    probe.style.color = `var(--${name})`;
+    colours[name] = getComputedStyle(probe).color;
+  }
+  return colours[name];
+}

@@ -76,4 +76,4 @@ def test_keeps_a_hostile_name_out_of_the_markup(tmp_path: Path) -> None:
 
 def test_is_shipped_with_its_parts() -> None:
     """Each part of the script is there, and no other."""
-    assert sorted(SCRIPTS) == sorted(each.name for each in ASSETS.glob("*.js"))
+    assert sorted(["theme.js", *SCRIPTS]) == sorted(each.name for each in ASSETS.glob("*.js"))

@@ -1,0 +1,1 @@
+"""Writes HTML pages of proofs and labels: elements, and the page around them."""
