@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from models.budget.budget import GPU, budget_of
+from models.budget.budget import GPU, Asked, budget_of
 from models.budget.config import read_config
-from models.budget.layers import BYTES, KV_DTYPES, Options
+from models.budget.estimate import Estimate, estimated, weights_in
+from models.budget.layers import Options
 from models.budget.page import put_budget
 from models.budget.sizes import parse_size
 from spec.cli.arguments import path
@@ -21,6 +22,7 @@ from spec.language.errors import SpecError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+
 __all__ = ["register"]
 
 _EXAMPLE: Final = (
@@ -30,8 +32,22 @@ _MOST_RANKS: Final = 1024
 _MOST_TOKENS: Final = 1 << 32
 _MOST_TIERS: Final = 16
 
-_Dtype = StrEnum("_Dtype", {"auto": "auto", **{name: name for name in BYTES}})
-_KvDtype = StrEnum("_KvDtype", {"auto": "auto", **{name: name for name in KV_DTYPES}})
+
+class _Dtype(StrEnum):
+    AUTO = "auto"
+    FLOAT32 = "float32"
+    BFLOAT16 = "bfloat16"
+    FLOAT16 = "float16"
+
+
+class _KvDtype(StrEnum):
+    AUTO = "auto"
+    FLOAT32 = "float32"
+    BFLOAT16 = "bfloat16"
+    FLOAT16 = "float16"
+    FP8 = "fp8"
+    FP8_E4M3 = "fp8_e4m3"
+    FP8_E5M2 = "fp8_e5m2"
 
 
 def register(app: typer.Typer) -> None:
@@ -47,9 +63,24 @@ def budget(
         ),
     ],
     kv_cache_memory: Annotated[
-        str,
-        typer.Option(metavar="SIZE", help="What one rank has for its cache: 10.55GiB, or bytes."),
-    ],
+        str | None,
+        typer.Option(
+            metavar="SIZE", help="What a rank has for its cache, such as 10.55GiB, or bytes."
+        ),
+    ] = None,
+    gpu_memory: Annotated[
+        str | None,
+        typer.Option(metavar="SIZE", help="Instead: a GPU's memory, for an estimate."),
+    ] = None,
+    gpu_memory_utilization: Annotated[
+        float, typer.Option(help="As vLLM's flag.", min=0.01, max=1.0)
+    ] = 0.92,
+    weights: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE", help="Of the checkpoint, for an estimate; by default it is counted."
+        ),
+    ] = None,
     prefix: Annotated[
         int | None,
         typer.Option(metavar="TOKENS", help="The prefix of a claim.", min=1, max=_MOST_TOKENS),
@@ -59,23 +90,34 @@ def budget(
         typer.Option(metavar="NAME=SIZE", help="Another tier, such as cpu=64GiB. Repeat for more."),
     ] = None,
     block_size: Annotated[
-        int | None,
-        typer.Option(help="Tokens of a block, as vLLM has it; by default 16.", min=1, max=1 << 20),
+        int | None, typer.Option(help="As vLLM's flag; by default 16.", min=1, max=1 << 20)
     ] = None,
-    tensor_parallel: Annotated[int, typer.Option(min=1, max=_MOST_RANKS)] = 1,
-    pipeline_parallel: Annotated[int, typer.Option(min=1, max=_MOST_RANKS)] = 1,
-    dtype: Annotated[_Dtype, typer.Option(help="As vLLM's --dtype.")] = _Dtype.auto,
-    kv_cache_dtype: Annotated[
-        _KvDtype, typer.Option(help="As vLLM's --kv-cache-dtype.")
-    ] = _KvDtype.auto,
-    mamba_ssm_cache_dtype: Annotated[
-        _Dtype, typer.Option(help="As vLLM's --mamba-ssm-cache-dtype.")
-    ] = _Dtype.auto,
+    max_model_len: Annotated[
+        int | None,
+        typer.Option(
+            metavar="TOKENS",
+            help="As vLLM's flag: say which size vLLM prints at start.",
+            min=1,
+            max=_MOST_TOKENS,
+        ),
+    ] = None,
+    tensor_parallel: Annotated[
+        int, typer.Option(help="Ranks that share each layer.", min=1, max=_MOST_RANKS)
+    ] = 1,
+    pipeline_parallel: Annotated[
+        int, typer.Option(help="Stages of layers.", min=1, max=_MOST_RANKS)
+    ] = 1,
+    dtype: Annotated[_Dtype, typer.Option(help="As vLLM's flag.")] = _Dtype.AUTO,
+    kv_cache_dtype: Annotated[_KvDtype, typer.Option(help="As vLLM's flag.")] = _KvDtype.AUTO,
+    mamba_ssm_cache_dtype: Annotated[_Dtype, typer.Option(help="As vLLM's flag.")] = _Dtype.AUTO,
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """Compute how many KV blocks a model has in vLLM, and how many claims fit.
+    """Count the KV blocks that a model has in vLLM, and the claims that fit.
 
-    Exit 0. 2: bad input, or a model whose caches are not known here.
+    Blocks, layers and their groups are those of vLLM 0.32. Of a model whose layers are not known
+    here no figure is printed.
+
+    Exit 0. 2: bad input, or a model that is not known here.
     """
     options = Options(
         block_size,
@@ -85,8 +127,17 @@ def budget(
         str(kv_cache_dtype),
         str(mamba_ssm_cache_dtype),
     )
-    memory = parse_size(kv_cache_memory)
-    found = budget_of(read_config(model), options, memory, prefix=prefix, tiers=_tiers(tier or ()))
+    if (kv_cache_memory is None) == (gpu_memory is None):
+        raise SpecError("the memory is not stated", "give --kv-cache-memory, or else --gpu-memory")
+    config = read_config(model)
+    memory: int | Estimate
+    if gpu_memory is None:
+        memory = parse_size(kv_cache_memory or "")
+    else:
+        known = weights_in(model) if weights is None else parse_size(weights)
+        total = parse_size(gpu_memory)
+        memory = estimated(config, options, total, gpu_memory_utilization, known)
+    found = budget_of(config, options, memory, Asked(prefix, max_model_len, _tiers(tier or ())))
     print_as(form, found, lambda out: put_budget(out, found))
 
 

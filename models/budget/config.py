@@ -44,6 +44,13 @@ DEFAULTS: Final[Mapping[str, Mapping[str, int | None]]] = {
     "gemma4_text": {**_GEMMA, "sliding_window": 512, "global_head_dim": 512},
     "gpt_oss": {"head_dim": 64, "num_key_value_heads": 8, "sliding_window": 128},
     "llama4_text": {"num_key_value_heads": 8, "head_dim": 128, "attention_chunk_size": 8192},
+    "granitemoehybrid": {
+        "mamba_n_heads": 128,
+        "mamba_n_groups": 1,
+        "mamba_d_state": 256,
+        "mamba_d_conv": 4,
+        "mamba_expand": 2,
+    },
     "lfm2": {"num_key_value_heads": 8, "conv_L_cache": 3},
     "qwen3_next": _DELTA,
     "qwen3_5_text": {**_DELTA, "num_key_value_heads": 4},
@@ -62,6 +69,11 @@ class Config:
             raise SpecError(f"{name}: model_type is missing", "give a model's config.json")
         self.model_type = kind
         self._stated: dict[str, Any] = {**DEFAULTS.get(kind, {}), **stated}
+
+    @property
+    def is_part(self) -> bool:
+        """Whether the model has more than these layers, such as an encoder of images."""
+        return bool(self._outer)
 
     def raw(self, key: str) -> Any:
         """A value as it is stated, also of the model around the layers of text; None if missing."""
@@ -144,8 +156,8 @@ def read_config(path: Path) -> Config:
     kind = str(outer.get("model_type"))
     if not isinstance(inner, dict) or kind not in _WRAPPERS:
         raise SpecError(
-            f"{file}: whether its text_config has all layers of a {kind[:40]!r} with a cache is not "
-            "known here",
+            f"{file}: whether other layers of a {kind[:40]!r} than those in its text_config have a "
+            "cache is not known here",
             f"known are {', '.join(sorted(_WRAPPERS))}",
         )
     return Config(inner, str(file), outer)

@@ -1,6 +1,6 @@
 """Knows which layers of a model cache what in vLLM 0.32, by the type of the model.
 
-A type is known here only if `tests_vllm/test_budget.py` compares it with the layers that vLLM builds.
+A type is known here only if `tests_vllm/test_budget.py` compares it with what vLLM builds.
 """
 
 from __future__ import annotations

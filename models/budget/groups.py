@@ -21,14 +21,16 @@ __all__ = ["Cache", "Caches", "caches_of"]
 
 
 class Cache(NamedTuple):
-    """A group of layers that share blocks.
+    """A group of layers that share blocks, all like the first one but perhaps for their size.
 
-    `stages` has the bytes that the layers of each pipeline stage keep in a block, on one rank.
+    On a rank of each pipeline stage, `stages` has the bytes of its layers in a block, and `tokens`
+    the bytes of a token in them.
     """
 
     like: Layer
     layers: int
     stages: tuple[int, ...]
+    tokens: tuple[int, ...]
 
 
 class Caches(NamedTuple):
@@ -49,7 +51,7 @@ class Caches(NamedTuple):
 
     @property
     def block_bytes(self) -> int:
-        """The bytes of a block on the rank with the most of it, which decides how many there are."""
+        """The bytes of a block on the rank with most of it, by which vLLM counts them."""
         return max(self.stages)
 
     def needed(self, tokens: int) -> list[int]:
@@ -85,10 +87,12 @@ def caches_of(placed: Sequence[Placed], layers: int, stages: int = 1) -> Caches:
 
 
 def _cache(group: Sequence[Placed], ends: Sequence[int]) -> Cache:
-    sizes = [0] * len(ends)
+    sizes, tokens = [0] * len(ends), [0] * len(ends)
     for number, layer in group:
-        sizes[next(at for at, end in enumerate(ends) if number < end)] += layer.page
-    return Cache(group[0][1], len(group), tuple(sizes))
+        stage = next(at for at, end in enumerate(ends) if number < end)
+        sizes[stage] += layer.page
+        tokens[stage] += layer.heads * layer.content
+    return Cache(group[0][1], len(group), tuple(sizes), tuple(tokens))
 
 
 def _ends(layers: int, stages: int) -> list[int]:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from models.budget.config import Config
 
-__all__ = ["BYTES", "KV_DTYPES", "Layer", "Maker", "Options", "Placed"]
+__all__ = ["BYTES", "KV_DTYPES", "Layer", "Maker", "Options", "Placed", "aligned", "dtype_of"]
 
 BYTES: Final[Mapping[str, int]] = {"float32": 4, "bfloat16": 2, "float16": 2}
 """The bytes of a number, by vLLM's `--dtype`."""
@@ -69,7 +69,7 @@ class Maker:
 
     def __init__(self, config: Config, options: Options) -> None:
         self.config, self._ranks = config, options.tensor_parallel
-        self._dtype = _dtype_of(config, options.dtype)
+        self._dtype = dtype_of(config, options.dtype)
         self._cached = _cached_of(config, options.kv_cache_dtype) or self._dtype
         self._asked = options.block_size
         self._ssm = options.mamba_ssm_cache_dtype
@@ -158,7 +158,8 @@ def aligned(placed: list[Placed]) -> list[Placed]:
     ]
 
 
-def _dtype_of(config: Config, asked: str) -> int:
+def dtype_of(config: Config, asked: str) -> int:
+    """The bytes of a number that the model is computed in; raises SpecError."""
     if asked != "auto":
         return BYTES[asked]
     stated = config.raw("dtype") or config.raw("torch_dtype")
