@@ -62,7 +62,7 @@ class Group(msgspec.Struct, frozen=True):
 
 
 class Tier(msgspec.Struct, frozen=True):
-    """What fits into one tier, beside nothing else. Of the GPU block 0 is not usable.
+    """What fits into one empty tier. Of the GPU block 0 is not usable.
 
     `longest` is the longest prefix whose blocks fit, in tokens; None where any length does.
     """
@@ -192,14 +192,14 @@ def _longest(caches: Caches, usable: int) -> int | None:
 
 
 def _request(caches: Caches, length: int | None) -> int | None:
-    """The blocks that vLLM demands for a request of `length` tokens: two of each group of states.
+    """The blocks that vLLM demands for a request of `length` tokens.
 
     Those of a window or of chunks depend on the size of a batch.
     """
     likes = [each.like for each in caches.groups]
     if length is None or any(each.kind in {"window", "chunk"} for each in likes):
         return None
-    return sum(2 if like.kind == "state" else -(-length // like.block) for like in likes)
+    return sum(like.kept or -(-length // like.block) for like in likes)
 
 
 def _printed(gpu: Tier, request: int | None, length: int | None) -> int | None:

@@ -112,7 +112,7 @@ def budget(
     mamba_ssm_cache_dtype: Annotated[_Dtype, typer.Option(help="As vLLM's flag.")] = _Dtype.AUTO,
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """Count the KV blocks that a model has in vLLM, and the claims that fit.
+    """Count the KV blocks of a model, and the claims that fit.
 
     Blocks, layers and their groups are those of vLLM 0.32. Of a model whose layers are not known
     here no figure is printed.

@@ -75,7 +75,7 @@ def caches_of(placed: Sequence[Placed], layers: int, stages: int = 1) -> Caches:
 
     Args:
         placed: what its layers cache, each with the number of its layer.
-        layers: how many layers it has, with those that cache nothing.
+        layers: how many layers it has, also those without a cache.
         stages: of the pipeline; vLLM gives each the same number of layers, as far as it can.
     """
     if stages > layers:

@@ -39,7 +39,8 @@ class Layer(NamedTuple):
 
     `kind` is "full", "latent" (MLA), "window", "chunk" or "state". A token of the first four takes
     `heads` times `content` bytes. A state takes `state` bytes in a block, for however many tokens.
-    `reach` is the window or the chunk, in tokens; `padded` the size to which a block is padded.
+    `reach` is the window or the chunk, in tokens; `padded` the size to which a block is padded. A
+    request has at most `kept` blocks of a state.
     """
 
     kind: str
@@ -49,6 +50,7 @@ class Layer(NamedTuple):
     reach: int = 0
     state: int = 0
     padded: int = 0
+    kept: int = 0
 
     @property
     def page(self) -> int:
@@ -104,7 +106,7 @@ class Maker:
     def convolution(self, channels: int, kernel: int) -> Layer:
         """A state of the last inputs of a short convolution (LFM2)."""
         size = self._share(channels, "channels") * (kernel - 1) * self._dtype
-        return Layer("state", self._block, state=size)
+        return Layer("state", self._block, state=size, kept=2)
 
     def recurrence(
         self, channels: int, kernel: int, heads: int, cell: int, stated: Any = None
@@ -129,7 +131,8 @@ class Maker:
     ) -> Layer:
         """A layer of Mamba 2; a rank has at least one group."""
         groups += 0 if groups % self._ranks == 0 else self._ranks - groups
-        return self.recurrence(inner + 2 * groups * states, kernel, heads, size * states)
+        state = self.recurrence(inner + 2 * groups * states, kernel, heads, size * states)
+        return state._replace(kept=3)  # it can be saved within a prefill
 
     def _share(self, total: int, what: str) -> int:
         if total % self._ranks:

@@ -66,7 +66,7 @@ def _answer(found: Budget) -> str:
     verb = "fits" if claims == [1] else "fit"
     return (
         f"{what}; {_between(claims)} {noun} of a prefix of {found.held:,} tokens {verb} "
-        "beside nothing else."
+        "into an empty pool."
     )
 
 
@@ -121,32 +121,32 @@ def _put_estimate(out: Page, found: Estimate) -> None:
 
 def _left_out(found: Budget) -> list[str]:
     """What a reader may miss."""
-    told = [
+    notes = [
         "Requests take blocks of the GPU, too, for prompt and answer; quotas and the floor of the "
         "plugin leave less to claims.",
         "Claims on prompts with a common prefix share its blocks, so more of them fit.",
     ]
     if found.prefix is not None and found.held != found.prefix:
         rest = found.prefix - (found.held or 0)
-        told.append(f"The last {rest:,} tokens of the prefix do not make a whole block.")
+        notes.append(f"The last {rest:,} tokens of the prefix do not make a whole block.")
     if len(found.groups) > 1 or found.groups[0].kind in {"window", "state"}:
-        told.append(
+        notes.append(
             "A claim takes what a hit needs: all blocks of full attention and of chunks, the last "
             "window, the last state."
         )
-    told.append(
+    notes.append(
         "Draft models, LoRA and KV connectors that change the layout are not counted. If vLLM "
         "prints another block size at start, give that as --block-size."
     )
     if found.printed is not None:
-        told.append(
+        notes.append(
             f"vLLM prints 'GPU KV cache size: {found.printed:,} tokens': it counts block 0, which "
             "no request gets."
         )
     elif found.request is not None and found.request > found.tiers[0].usable:
-        told.append(
+        notes.append(
             f"vLLM does not start: a request of --max-model-len needs {found.request:,} blocks."
         )
     if found.unarmed:
-        told.append(f"The plugin for vLLM would accept no claim here: {found.unarmed}.")
-    return told
+        notes.append(f"The plugin for vLLM would accept no claim here: {found.unarmed}.")
+    return notes

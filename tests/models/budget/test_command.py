@@ -27,8 +27,8 @@ def test_text(capsys: pytest.CaptureFixture[str]) -> None:
     assert 0 == main(arguments)
     text = capsys.readouterr().out
     expected = (
-        "5,402 blocks of 16 tokens, 2 MiB each: 86,416 tokens; 42 claims of a prefix of "
-        "2,048 tokens fit beside nothing else."
+        "5,402 blocks of 16 tokens: 86,416 tokens; 42 claims of a prefix of "
+        "2,048 tokens fit into an empty pool."
     )
     assert " ".join(text.split()).startswith(expected)
     assert max(map(len, text.splitlines())) <= 80
