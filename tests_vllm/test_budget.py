@@ -11,19 +11,19 @@ from transformers import AutoConfig
 from vllm.v1.core.kv_cache_utils import resolve_kv_cache_block_sizes
 
 from models.budget.budget import Asked, Budget, budget_of
-from models.budget.config import DEFAULTS, read_config
-from models.budget.families import MODEL_TYPES
+from models.budget.config import DEFAULTS, WRAPPERS, read_config
+from models.budget.families import MODEL_TYPES, layers_of
 from models.budget.layers import Options
 from runtime_hooks.claims.groups import Groups
 from runtime_hooks.demo.engine import tiny_llm
 from runtime_hooks.demo.tiny import BLOCK
 from runtime_hooks.engines.shared.engine import groups_of
+from spec.language.errors import SpecError
 from tests_vllm.architectures import ARCHITECTURES, SIZES
 from tests_vllm.caches import Laid, laid_out, one_process
 
 MEMORY: Final = (1 << 28) + 12_345
 MOE: Final = {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 64}
-_DELTA: Final = {**ARCHITECTURES["qwen3-next"], "mamba_ssm_dtype": "float32"}
 
 
 def _plain(architecture: str, kind: str, **more: Any) -> dict[str, Any]:
@@ -62,12 +62,6 @@ CONFIGS |= {
         "architectures": ["Lfm2MoeForCausalLM"],
         "model_type": "lfm2_moe",
         "num_dense_layers": 1,
-    },
-    "qwen3.5": {**_DELTA, "architectures": ["Qwen3_5ForCausalLM"], "model_type": "qwen3_5_text"},
-    "qwen3.5 moe": {
-        **_DELTA,
-        "architectures": ["Qwen3_5MoeForCausalLM"],
-        "model_type": "qwen3_5_moe_text",
     },
     "gemma 4, shared keys": {
         **ARCHITECTURES["gemma 4"],
@@ -165,12 +159,21 @@ class TestModels:
 
 
 class TestRanks:
-    @pytest.mark.parametrize("name", ["llama", "deepseek-v3", "gpt-oss", "qwen3-next", "granite 4"])
+    @pytest.mark.parametrize("name", [name for name in CONFIGS if not name.startswith("gpt-oss")])
     def test_tensor(self, name: str, tmp_path: Path) -> None:
-        """Two ranks divide heads and states; both have the one head of keys, or the latent one."""
-        config = CONFIGS[name]
-        if name == "qwen3-next":
-            config = {**config, "linear_num_key_heads": 2}
+        """Two ranks divide heads and states; both have the only head of keys, or latent vector."""
+        config = {**CONFIGS[name], "linear_num_key_heads": 2}
+        laid = laid_out(tmp_path, config, MEMORY, tensor=2)
+        compare(budget(tmp_path, laid, config, tensor_parallel=2), laid)
+
+    def test_no_copies(self, tmp_path: Path) -> None:
+        """Of gpt-oss no rank has a copy of a head of keys: vLLM fails, and no figure is made."""
+        config = CONFIGS["gpt-oss"]
+        with pytest.raises(ZeroDivisionError):
+            laid_out(tmp_path, config, MEMORY, tensor=2)
+        with pytest.raises(SpecError, match="1 KV heads cannot be divided"):
+            layers_of(read_config(tmp_path), Options(tensor_parallel=2))
+        config = {**config, "num_key_value_heads": 2}
         laid = laid_out(tmp_path, config, MEMORY, tensor=2)
         compare(budget(tmp_path, laid, config, tensor_parallel=2), laid)
 
@@ -181,8 +184,24 @@ class TestRanks:
     def test_stages(self, name: str, stages: int, tmp_path: Path) -> None:
         """The stage with the largest blocks says how many there are."""
         config = CONFIGS[name]
+        if name.startswith("qwen3-next"):
+            config = {**config, "num_hidden_layers": 4 * stages + 1}
         laid = laid_out(tmp_path, config, MEMORY, stages=stages)
         compare(budget(tmp_path, laid, config, pipeline_parallel=stages), laid)
+
+    def test_states_alone(self, tmp_path: Path) -> None:
+        """A stage without attention does not pad its states: other groups, and no figure."""
+        config = CONFIGS["qwen3-next, 9 layers"]
+        laid = laid_out(tmp_path, config, MEMORY, stages=3)
+        assert {32, 96} == {each.kv_cache_spec.block_size for each in laid.groups}
+        with pytest.raises(SpecError, match="a pipeline stage has states and no attention"):
+            budget(tmp_path, laid, config, pipeline_parallel=3)
+
+
+@pytest.mark.parametrize("kind", sorted(WRAPPERS))
+def test_wrapped(kind: str) -> None:
+    """The layers of text of a model of more than text are of a type that is known."""
+    assert AutoConfig.for_model(kind).get_text_config().model_type in {*MODEL_TYPES}
 
 
 @pytest.mark.parametrize("kind", DEFAULTS)
@@ -198,7 +217,7 @@ def test_defaults(kind: str) -> None:
 @pytest.mark.parametrize("name", ["gpt-oss", "lfm2"])
 def test_engine(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An engine starts with these blocks."""
-    monkeypatch.setenv("VLLM_CPU_KVCACHE_SPACE", "")
+    monkeypatch.delenv("VLLM_CPU_KVCACHE_SPACE")
     config, memory = CONFIGS[name], (64 << 20) + 999
     more = {"num_gpu_blocks_override": None, "kv_cache_memory_bytes": memory}
     llm = tiny_llm(tmp_path, 0, config, dtype=config["torch_dtype"], **more)

@@ -12,26 +12,17 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-__all__ = ["DEFAULTS", "Config", "read_config"]
+__all__ = ["DEFAULTS", "WRAPPERS", "Config", "read_config"]
 
 _MOST_BYTES: Final = 1 << 20
 _MOST: Final = 1 << 24
 """The largest number that a key may have; those of published models are far below it."""
 _MOST_LAYERS: Final = 4096
 _NAME: Final = "config.json"
-_WRAPPERS: Final = frozenset({"gemma3", "gemma4", "llama4", "mistral3", "qwen3_5", "qwen3_5_moe"})
+WRAPPERS: Final = frozenset({"gemma3", "gemma4", "llama4", "mistral3"})
 """Models of more than text, of which the layers in `text_config` are all that have a cache."""
 
 _GEMMA: Final = {"num_attention_heads": 8, "num_key_value_heads": 4, "head_dim": 256}
-_DELTA: Final = {
-    "head_dim": 256,
-    "num_key_value_heads": 2,
-    "linear_num_key_heads": 16,
-    "linear_num_value_heads": 32,
-    "linear_key_head_dim": 128,
-    "linear_value_head_dim": 128,
-    "linear_conv_kernel_dim": 4,
-}
 DEFAULTS: Final[Mapping[str, Mapping[str, int | None]]] = {
     "llama": {"sliding_window": None},
     "mistral": {"sliding_window": 4096, "num_key_value_heads": 8},
@@ -52,9 +43,15 @@ DEFAULTS: Final[Mapping[str, Mapping[str, int | None]]] = {
         "mamba_expand": 2,
     },
     "lfm2": {"num_key_value_heads": 8, "conv_L_cache": 3},
-    "qwen3_next": _DELTA,
-    "qwen3_5_text": {**_DELTA, "num_key_value_heads": 4},
-    "qwen3_5_moe_text": _DELTA,
+    "qwen3_next": {
+        "head_dim": 256,
+        "num_key_value_heads": 2,
+        "linear_num_key_heads": 16,
+        "linear_num_value_heads": 32,
+        "linear_key_head_dim": 128,
+        "linear_value_head_dim": 128,
+        "linear_conv_kernel_dim": 4,
+    },
 }
 """What transformers has for keys that a config of a type leaves out."""
 
@@ -154,10 +151,10 @@ def read_config(path: Path) -> Config:
     if inner is None:
         return Config(outer, str(file), {})
     kind = str(outer.get("model_type"))
-    if not isinstance(inner, dict) or kind not in _WRAPPERS:
+    if not isinstance(inner, dict) or kind not in WRAPPERS:
         raise SpecError(
             f"{file}: whether other layers of a {kind[:40]!r} than those in its text_config have a "
             "cache is not known here",
-            f"known are {', '.join(sorted(_WRAPPERS))}",
+            f"known are {', '.join(sorted(WRAPPERS))}",
         )
     return Config(inner, str(file), outer)

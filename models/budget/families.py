@@ -103,6 +103,7 @@ def _gpt_oss(make: Maker) -> list[Layer | None]:
     kinds = [_FULL if at % 2 else _SLIDING for at in range(config.layers)]
     if config.kinds("layer_types", (_FULL, _SLIDING)) not in (None, kinds):
         raise SpecError(f"{config.name}: its layer_types do not alternate, as vLLM takes them to")
+    make.share(config.number("num_key_value_heads"), "KV heads")  # of which no rank has a copy
     return _interleaved(make, kinds)
 
 
@@ -135,17 +136,17 @@ def _lfm2(make: Maker) -> list[Layer | None]:
 
 
 def _delta(make: Maker) -> list[Layer | None]:
-    """Qwen3-Next, Qwen3.5: gated delta nets, and full attention in every fourth layer."""
+    """Gated delta nets, and full attention in every fourth layer."""
     config = make.config
     every = config.number("full_attention_interval", 4)
     default = ["linear_attention" if (at + 1) % every else _FULL for at in range(config.layers)]
     kinds = config.kinds("layer_types", (_FULL, "linear_attention")) or default
     keys, values = config.number("linear_num_key_heads"), config.number("linear_num_value_heads")
     key, value = config.number("linear_key_head_dim"), config.number("linear_value_head_dim")
+    make.share(keys, "key heads")
     channels = 2 * keys * key + values * value
     kernel = config.number("linear_conv_kernel_dim")
-    stated = None if config.model_type == "qwen3_next" else config.raw("mamba_ssm_dtype")
-    net = make.recurrence(channels, kernel, values, key * value, stated)
+    net = make.recurrence(channels, kernel, values, key * value)
     return [make.attention() if kind == _FULL else net for kind in kinds]
 
 
@@ -178,7 +179,7 @@ _FAMILIES: Final[dict[str, Callable[[Maker], list[Layer | None]]]] = {
     "llama4_text": _llama4,
     **dict.fromkeys(("deepseek_v2", "deepseek_v3", "kimi_k2"), _latent),
     **dict.fromkeys(("lfm2", "lfm2_moe"), _lfm2),
-    **dict.fromkeys(("qwen3_next", "qwen3_5_text", "qwen3_5_moe_text"), _delta),
+    "qwen3_next": _delta,
     "mamba2": _mamba2,
     "granitemoehybrid": _granite,
 }

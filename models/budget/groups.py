@@ -81,6 +81,7 @@ def caches_of(placed: Sequence[Placed], layers: int, stages: int = 1) -> Caches:
     if stages > layers:
         raise SpecError(f"{layers} layers have no {stages} stages", "lower --pipeline-parallel")
     ends = _ends(layers, stages)
+    _check_stages(placed, ends)
     groups = [_cache(each, ends) for each in _grouped(placed)]
     blocks = [each.like.block for each in groups]
     return Caches(tuple(groups), gcd(*blocks), lcm(*blocks))
@@ -89,10 +90,30 @@ def caches_of(placed: Sequence[Placed], layers: int, stages: int = 1) -> Caches:
 def _cache(group: Sequence[Placed], ends: Sequence[int]) -> Cache:
     sizes, tokens = [0] * len(ends), [0] * len(ends)
     for number, layer in group:
-        stage = next(at for at, end in enumerate(ends) if number < end)
+        stage = _stage(number, ends)
         sizes[stage] += layer.page
         tokens[stage] += layer.heads * layer.content
     return Cache(group[0][1], len(group), tuple(sizes), tuple(tokens))
+
+
+def _check_stages(placed: Sequence[Placed], ends: Sequence[int]) -> None:
+    """Raise SpecError if a stage has states alone, while others have attention.
+
+    Its rank does not pad the states, so that vLLM groups them apart from those of other stages.
+    """
+    kinds = [set[bool]() for _ in ends]
+    for number, layer in placed:
+        kinds[_stage(number, ends)].add(layer.kind == "state")
+    if {True} in kinds and any(False in each for each in kinds):
+        raise SpecError(
+            "a pipeline stage has states and no attention, and how vLLM groups these is not known "
+            "here",
+            "lower --pipeline-parallel",
+        )
+
+
+def _stage(number: int, ends: Sequence[int]) -> int:
+    return next(at for at, end in enumerate(ends) if number < end)
 
 
 def _ends(layers: int, stages: int) -> list[int]:

@@ -85,10 +85,10 @@ class Maker:
         """A key and a value of each head for each token."""
         config, ranks = self.config, self._ranks
         queries = config.number("num_attention_heads")
-        self._share(queries, "attention heads")
+        self.share(queries, "attention heads")
         heads = heads or config.number("num_key_value_heads", queries)
         if heads % ranks and ranks % heads:
-            self._share(heads, "KV heads")
+            self.share(heads, "KV heads")
         size = size or config.number("head_dim", 0, least=0)
         size = size or config.number("hidden_size") // queries
         return Layer(kind, self._block, max(1, heads // ranks), 2 * size * self._cached, reach)
@@ -105,26 +105,14 @@ class Maker:
 
     def convolution(self, channels: int, kernel: int) -> Layer:
         """A state of the last inputs of a short convolution (LFM2)."""
-        size = self._share(channels, "channels") * (kernel - 1) * self._dtype
+        size = self.share(channels, "channels") * (kernel - 1) * self._dtype
         return Layer("state", self._block, state=size, kept=2)
 
-    def recurrence(
-        self, channels: int, kernel: int, heads: int, cell: int, stated: Any = None
-    ) -> Layer:
-        """The state of a convolution, and of each head (Mamba 2, gated delta net).
-
-        Args:
-            cell: numbers of a head.
-            stated: the type of these numbers by the config; None where it is that of the model.
-        """
+    def recurrence(self, channels: int, kernel: int, heads: int, cell: int) -> Layer:
+        """The state of a convolution, and `cell` numbers of each head."""
         conv = self.convolution(channels, kernel)
-        asked = stated if self._ssm == "auto" else self._ssm
-        if asked is not None and asked not in BYTES:
-            raise SpecError(f"{self.config.name}: the type of its states is {str(asked)[:40]!r}")
-        width = self._dtype if asked is None else BYTES[asked]
-        return conv._replace(
-            state=conv.state + self._share(heads, "heads of states") * cell * width
-        )
+        width = self._dtype if self._ssm == "auto" else BYTES[self._ssm]
+        return conv._replace(state=conv.state + self.share(heads, "heads of states") * cell * width)
 
     def mamba2(
         self, inner: int, groups: int, heads: int, size: int, states: int, kernel: int
@@ -134,7 +122,8 @@ class Maker:
         state = self.recurrence(inner + 2 * groups * states, kernel, heads, size * states)
         return state._replace(kept=3)  # it can be saved within a prefill
 
-    def _share(self, total: int, what: str) -> int:
+    def share(self, total: int, what: str) -> int:
+        """What each rank has of so many, which they divide."""
         if total % self._ranks:
             raise SpecError(
                 f"{self.config.name}: {total} {what} cannot be divided between {self._ranks} ranks",
