@@ -157,6 +157,11 @@ class TestModels:
         laid = laid_out(tmp_path, config, MEMORY, kv_cache_dtype="fp8")
         compare(budget(tmp_path, laid, config, kv_cache_dtype="fp8"), laid)
 
+    def test_float32(self, tmp_path: Path) -> None:
+        """vLLM computes a model of float32 in 16 bits, unless it is asked not to."""
+        laid = laid_out(tmp_path, CONFIGS["llama"], MEMORY, dtype="auto")
+        compare(budget(tmp_path, laid, CONFIGS["llama"], dtype="auto"), laid)
+
 
 class TestRanks:
     @pytest.mark.parametrize("name", [name for name in CONFIGS if not name.startswith("gpt-oss")])

@@ -128,7 +128,12 @@ def budget(
         str(mamba_ssm_cache_dtype),
     )
     if (kv_cache_memory is None) == (gpu_memory is None):
-        raise SpecError("the memory is not stated", "give --kv-cache-memory, or else --gpu-memory")
+        given = "no" if gpu_memory is None else "more than one"
+        raise SpecError(f"{given} memory is stated", "give --kv-cache-memory or --gpu-memory")
+    if not 0 < gpu_memory_utilization <= 1:  # such as nan
+        raise SpecError(f"--gpu-memory-utilization is {gpu_memory_utilization}", "give up to 1")
+    if weights is not None and gpu_memory is None:
+        raise SpecError("--weights is for an estimate", "give --gpu-memory, or leave it out")
     config = read_config(model)
     memory: int | Estimate
     if gpu_memory is None:

@@ -1,7 +1,7 @@
 """Estimates, as a range, what a GPU has left for its cache beside weights and activations.
 
-vLLM measures this at start, by a run of the model. The range is that of its default batches on
-different GPUs; README and `docs/budget.md` say that it is an estimate.
+vLLM measures this at start by a run of the model. The range covers its smallest and its largest
+default batch.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ _BATCHES: Final = ((2048, 256), (16384, 1024))
 """The least and the most tokens and requests of a batch, by vLLM's defaults for GPUs."""
 _MORE: Final = 1.05
 """Weights that are not counted, such as norms and biases, are at most a twentieth."""
+_UNEVEN: Final = 1.5
+"""Pipeline stages differ in layers, and two of them have the embeddings."""
 _OTHER: Final = 3 << 29
 """CUDA graphs and what is not torch's, at most, beside collective operations."""
 _COLLECTIVES: Final = 1 << 30
@@ -61,11 +63,12 @@ def estimated(
         weights: the bytes of the checkpoint; None to count them by the config.
 
     Raises:
-        SpecError: the weights can not be counted, or they do not fit.
+        SpecError: the weights cannot be counted, or they do not fit.
     """
     ranks = options.tensor_parallel * options.pipeline_parallel
     total = _weights(config, options) if weights is None else weights
-    loaded = Range(total // ranks, int(total * _MORE) // ranks)
+    more = _MORE if options.pipeline_parallel == 1 else _UNEVEN
+    loaded = Range(total // ranks, int(total * more) // ranks)
     width = dtype_of(config, options.dtype)
     running = Range(
         *(_activations(config, width, options.tensor_parallel, *each) for each in _BATCHES)
@@ -84,10 +87,19 @@ def estimated(
 
 
 def weights_in(folder: Path) -> int | None:
-    """The bytes of the checkpoint in a folder; None where it has none in safetensors."""
+    """The bytes of the checkpoint in a folder; None where it has none in safetensors.
+
+    Raises:
+        SpecError: a file of it cannot be read.
+    """
     if not folder.is_dir():
         return None
-    return sum(each.stat().st_size for each in folder.glob("*.safetensors")) or None
+    try:
+        return sum(each.stat().st_size for each in folder.glob("*.safetensors")) or None
+    except OSError as problem:
+        raise SpecError(
+            f"cannot read {problem.filename}: {problem.strerror}", "give --weights"
+        ) from None
 
 
 def _weights(config: Config, options: Options) -> int:

@@ -32,3 +32,47 @@ def test_text(capsys: pytest.CaptureFixture[str]) -> None:
     )
     assert " ".join(text.split()).startswith(expected)
     assert max(map(len, text.splitlines())) <= 80
+
+
+def test_estimate(capsys: pytest.CaptureFixture[str]) -> None:
+    """An estimate says that it is one, and is a range."""
+    arguments = ["budget", LLAMA, "--gpu-memory", "31.34GiB", "--gpu-memory-utilization", "0.85"]
+    assert 0 == main([*arguments, "--prefix", "2048"])
+    text = " ".join(capsys.readouterr().out.split())
+    assert text.startswith(
+        "An estimate: 3,875 to 5,830 blocks of 16 tokens: 61,984 to 93,264 tokens"
+    )
+    assert "gpu, at least 7.57 GiB 3,875" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ([], "no memory is stated; give --kv-cache-memory or"),
+        (["--kv-cache-memory", "1GiB", "--gpu-memory", "1GiB"], "more than one memory is stated"),
+        (["--kv-cache-memory", "1GiB", "--weights", "1GiB"], "--weights is for an estimate"),
+        (["--kv-cache-memory", "lots"], "'lots' is no size"),
+        (["--gpu-memory", "1GiB"], "the weights alone take"),
+        (["--gpu-memory", "80GiB", "--gpu-memory-utilization", "nan"], "utilization"),
+        (["--kv-cache-memory", "1GiB", "--prefix", "7"], "has no whole block"),
+        (["--kv-cache-memory", "1GiB", "--tier", "cpu"], "write NAME=SIZE"),
+        (["--kv-cache-memory", "1GiB", "--tier", "gpu=1GiB"], "and not gpu"),
+        (["--kv-cache-memory", "1GiB", *["--tier", "cpu=1GiB"] * 2], "each name once"),
+        (["--kv-cache-memory", "1GiB", *["--tier", "cpu=1GiB"] * 17], "17 tiers are stated"),
+        (["--kv-cache-memory", "1GiB", "--kv-cache-dtype", "nvfp4"], "nvfp4"),
+    ],
+)
+def test_bad_input(arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is mistyped exits 2 with one line."""
+    assert 2 == main(["budget", LLAMA, *arguments])
+    error = capsys.readouterr().err
+    assert says in error
+    assert 1 == error.count("\n")
+
+
+def test_broken_link(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A broken link in a folder of a checkpoint is said so."""
+    (tmp_path / "config.json").write_bytes(Path(LLAMA).read_bytes())
+    (tmp_path / "a.safetensors").symlink_to("gone")
+    assert 2 == main(["budget", str(tmp_path), "--gpu-memory", "80GiB"])
+    assert "a.safetensors: No such file or directory; give --weights" in capsys.readouterr().err
