@@ -17,7 +17,13 @@ __all__ = ["app", "main"]
 app = new_app(
     "spec",
     "The specification: what a runtime owes for a KV-cache claim that it accepted.",
-    modules={"list": "spec.cli.show", "show": "spec.cli.show", "diagram": "spec.cli.diagram"},
+    modules={
+        "list": "spec.cli.show",
+        "show": "spec.cli.show",
+        "search": "spec.cli.show",
+        "diagram": "spec.cli.diagram",
+        "mcp": "spec.cli.mcp_command",
+    },
 )
 add_docs(app, later("spec.docs.pages", "pages"), of="the specification")
 add_schema(

@@ -35,7 +35,7 @@ class TestHelp:
     def test_all(self) -> None:
         """The commands that there are."""
         assert {
-            "spec": ["list", "show", "diagram", "docs", "schema"],
+            "spec": ["list", "show", "search", "diagram", "mcp", "docs", "schema"],
             "monitor": [
                 "check",
                 "report",
@@ -89,7 +89,8 @@ class TestHelp:
         out = capsys.readouterr().out
         assert f"Example: python -m {name} {command}" in out
         writes = command in ("schema", "simulate") or (name, command) == ("models", "pressure")
-        assert writes or command == "explore" or "--format" in out  # they print, or write, JSON
+        serves = command in ("explore", "mcp")
+        assert writes or serves or "--format" in out  # they print, or write, JSON
         example = out.split("Example: ")[1].split()
         assert all((ROOT / each).exists() for each in example if each.startswith("monitor/"))
 

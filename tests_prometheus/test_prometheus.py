@@ -24,6 +24,7 @@ from tests.monitor.watch.scraped import exporting, free_port
 
 FOLDER = Path(os.environ.get("RESIDENT_CLAIMS_PROMETHEUS", "build/prometheus/usr/bin"))
 START_S = 60.0
+RULES = Path(__file__).parents[1] / "docs" / "prometheus" / "rules.yml"
 WATCHED = [text for text, _ in panels() if "_watched_" in text]
 
 
@@ -69,7 +70,8 @@ def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]
     """
     folder, port, config = tmp_path_factory.mktemp("prometheus"), free_port(), scrape_config()
     config["scrape_configs"][0]["static_configs"][0]["targets"] = [f"127.0.0.1:{port}"]
-    config["global"] = {"scrape_interval": "1s"}
+    config["global"] = {"scrape_interval": "1s", "evaluation_interval": "1s"}
+    config["rule_files"] = [str(RULES)]
     with ExitStack() as running:
         running.enter_context(exporting(port))
         found = Prometheus(folder, config, running)
@@ -84,12 +86,14 @@ class TestConfiguration:
         at.write_text(yaml.safe_dump(scrape_config()))
         subprocess.run([FOLDER / "promtool", "check", "config", at], check=True)
 
-    def test_rules(self, tmp_path: Path) -> None:
-        """promtool takes each alert as a rule."""
-        rules = [{"alert": f"alert{n}", "expr": text} for n, text in enumerate(alerts())]
-        at = tmp_path / "rules.yml"
-        at.write_text(yaml.safe_dump({"groups": [{"name": "docs", "rules": rules}]}))
-        subprocess.run([FOLDER / "promtool", "check", "rules", at], check=True)
+    def test_rules(self) -> None:
+        """promtool takes the rules, and finds no two alike."""
+        subprocess.run([FOLDER / "promtool", "check", "rules", RULES], check=True)
+
+    def test_rules_alert(self) -> None:
+        """The alerts fire when they should, and not before, nor after a restart."""
+        tests = Path(__file__).with_name("rules_test.yml")
+        subprocess.run([FOLDER / "promtool", "test", "rules", tests], check=True)
 
 
 class TestScraped:
@@ -108,5 +112,7 @@ class TestScraped:
         found = prometheus.ask("sum by (state) (resident_claims_watched_claims)")
         states = {each["metric"]["state"]: int(each["value"][1]) for each in found}
         assert states == {"held": 1, "absent": 1, "unknown": 0}
+        prometheus.until("job_mode:resident_claims_watched_held:ratio == 0.5")
+        prometheus.until("job:resident_claims_live_claims:sum >= 0")
         (up,) = prometheus.ask('up{job="resident-claims"}')
         assert up["value"][1] == "1"

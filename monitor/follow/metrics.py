@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import threading
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 from msgspec.structs import asdict
 
 from monitor.follow.http_server import HttpServer, has_token
+from spec.claims.states import Mode
 from spec.events.alphabet import Kind
 
 if TYPE_CHECKING:
@@ -186,9 +188,9 @@ def _samples(
     disorder = {name: asdict(judge.disorder) for name, judge in judges.items()}
     found: Samples = {
         "events": _each(kinds),
-        "verdicts": list(dict(counts.verdicts).items()),
+        "verdicts": list((_NO_VERDICTS | dict(counts.verdicts)).items()),
         "obligations": list(dict(counts.obligations).items()),
-        "violations": list(dict(counts.violations).items()),
+        "violations": list((_no_violations() | dict(counts.violations)).items()),
         "live_claims": _one(follower.live),
         "lag_bytes": _each(lags),
         "buffer_bytes": _one(follower.buffer.size),
@@ -211,6 +213,21 @@ def _samples(
             posts = {"posted": poster.posted, "failed": poster.failed, "dropped": poster.dropped}
             found[key] = _each(posts)
     return found
+
+
+# Exported before the first one: `increase` sees no step from a series that was not there to 1.
+_NO_VERDICTS: Final = {
+    (str(mode), verdict): 0
+    for mode in Mode
+    for verdict in ("kept", "violated", "inconclusive", "not_entered")
+}
+
+
+@cache
+def _no_violations() -> dict[tuple[str, str], int]:
+    from spec.contract.modes import MODES  # only where metrics are asked for
+
+    return {(str(mode), name): 0 for mode, each in MODES.items() for name in each.names()}
 
 
 def _one(value: float) -> _Samples:

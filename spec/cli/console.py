@@ -55,6 +55,7 @@ COMMANDS: Final[dict[str, Listed]] = {
     "models": Listed("List, show, simulate and explore models of runtimes.", "models", WHOLE),
     "diagram": Listed("Draw the lifecycle, a mode or an obligation.", "spec"),
     "spec": Listed("List, show and document the specification.", "spec", WHOLE),
+    "mcp": Listed("Serve check, explain, prove and label to MCP clients.", "spec"),
     "doctor": Listed("Report, hook by hook, what the vLLM plugin would do here.", "runtime_hooks"),
     "claims": Listed("List and end the claims of a running engine; drain it.", "runtime_hooks"),
     "demo": Listed("Run scenarios in a tiny real engine and judge them.", "runtime_hooks"),

@@ -10,20 +10,30 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from spec.cli.layout import Page
+    from spec.docs.search import Search
     from spec.docs.views import (
         InterpretationView,
         ListView,
         ModeView,
         ObligationView,
+        ReasonView,
         RuleView,
         WordView,
     )
 
-__all__ = ["put_interpretation", "put_list", "put_mode", "put_obligation", "put_word"]
+__all__ = [
+    "put_interpretation",
+    "put_list",
+    "put_mode",
+    "put_obligation",
+    "put_reason",
+    "put_search",
+    "put_word",
+]
 
 
 def put_list(out: Page, listing: ListView) -> None:
-    """The modes, the obligations, the interpretations and the words of lowering."""
+    """The modes, the obligations, the interpretations, the words of lowering and the reasons."""
     out.put("Modes", "bold underline")
     modes = [(mode.name, mode.promise) for mode in listing.modes]
     out.grid(modes, head=("mode", "promise"), indent=2, gap=2).title("Obligations")
@@ -35,6 +45,9 @@ def put_list(out: Page, listing: ListView) -> None:
     out.title("Terms of lowering")
     words = [(kind, ", ".join(names)) for kind, names in listing.words.items()]
     out.grid(words, head=("kind", "words"), indent=2, gap=2)
+    out.title("Reasons of inconclusive verdicts")
+    reasons = [(each.name, each.title, each.remedy) for each in listing.reasons]
+    out.grid(reasons, head=("code", "reason", "what to do"), indent=2, gap=2)
 
 
 def put_mode(out: Page, mode: ModeView) -> None:
@@ -86,6 +99,23 @@ def put_word(out: Page, word: WordView) -> None:
     out.put(f"{word.kind} {word.name}", "bold").put(word.says).put()
     for label, names in word.facts.items():
         out.put(f"{label}: {', '.join(names) or 'none'}", hanging=2)
+
+
+def put_reason(out: Page, reason: ReasonView) -> None:
+    """A reason of an inconclusive verdict as `spec show` prints it."""
+    out.put(f"reason {reason.name} {reason.title}", "bold")
+    out.put(f"inconclusive: {reason.concerns}", hanging=2)
+    out.put(f"what to do: {reason.remedy}", hanging=2)
+
+
+def put_search(out: Page, found: Search) -> None:
+    """Passages as `spec search` prints them."""
+    if not found.passages:
+        out.put(f"No passage has {' or '.join(found.words)}.")
+    for each in found.passages:
+        out.put(f"{each.page}, {each.heading}", "bold").put(each.text, indent=2).put()
+    if found.more:
+        out.put(f"{found.more} more; --most lists more of them")
 
 
 def _facts(obligation: ObligationView) -> Iterator[tuple[str, str]]:

@@ -44,7 +44,7 @@ def _each(names: tuple[str, ...]) -> list[dict[str, list[str]]]:
 
 
 def view_schema() -> dict[str, Any]:
-    """The JSON Schema of what `list --format json` prints; `show` prints one of its definitions."""
+    """The JSON Schema of what `list` prints with `--format json`; `show` prints a definition."""
     return _schema("resident-claims/spec/1", ListView)
 
 

@@ -17,17 +17,20 @@ from spec.lowering.meanings import DEPTHS, ORDERS, PRIMITIVES
 from spec.lowering.obligations import RELEVANT_ORDER
 from spec.lowering.signals import TEMPTS, Signal
 from spec.lowering.vocabulary import Order
+from spec.stream.codes import Code
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __all__ = [
+    "REASONS",
     "WORDS",
     "InterpretationView",
     "ListView",
     "ModeView",
     "ObligationView",
     "PartView",
+    "ReasonView",
     "RuleView",
     "StateView",
     "Word",
@@ -36,6 +39,7 @@ __all__ = [
     "list_view",
     "mode_view",
     "obligation_view",
+    "reason_view",
     "word_view",
 ]
 
@@ -51,6 +55,10 @@ KINDS: Final[Mapping[str, tuple[Word, ...]]] = {
 
 WORDS: Final[Mapping[str, Word]] = {word.value: word for kind in KINDS.values() for word in kind}
 """The depths, orders and signals by their names."""
+
+
+REASONS: Final[Mapping[str, Code]] = {code.number: code for code in Code}
+"""The reasons of inconclusive verdicts by their codes."""
 
 
 class StateView(msgspec.Struct, frozen=True):
@@ -128,12 +136,13 @@ class ModeView(msgspec.Struct, frozen=True):
 
 
 class ListView(msgspec.Struct, frozen=True):
-    """All modes, obligations and interpretations, and the words of lowering by their kinds."""
+    """All modes, obligations, interpretations and reasons, and the words of lowering by kinds."""
 
     modes: tuple[ModeView, ...]
     obligations: tuple[ObligationView, ...]
     interpretations: tuple[InterpretationView, ...] = msgspec.field(name="readings")
     words: dict[str, tuple[str, ...]]
+    reasons: tuple[ReasonView, ...]
 
 
 class WordView(msgspec.Struct, frozen=True):
@@ -143,6 +152,15 @@ class WordView(msgspec.Struct, frozen=True):
     name: str
     says: str
     facts: dict[str, tuple[str, ...]]
+
+
+class ReasonView(msgspec.Struct, frozen=True):
+    """A reason of an inconclusive verdict: what it concerns, and what to do about it."""
+
+    name: str
+    title: str
+    concerns: str
+    remedy: str
 
 
 def obligation_view(observer: Observer) -> ObligationView:
@@ -232,6 +250,11 @@ def word_view(word: Word) -> WordView:
     return WordView("signal", word, PRIMITIVES[word], tempting)
 
 
+def reason_view(code: Code) -> ReasonView:
+    """The reason as plain data."""
+    return ReasonView(code.number, code.title, code.concerns, code.remedy)
+
+
 def list_view() -> ListView:
     """Everything, in the order of the specification."""
     return ListView(
@@ -239,4 +262,5 @@ def list_view() -> ListView:
         tuple(obligation_view(observer) for observer in OBLIGATIONS.values()),
         tuple(interpretation_view(each) for each in INTERPRETATIONS),
         {kind: tuple(map(str, words)) for kind, words in KINDS.items()},
+        tuple(map(reason_view, Code)),
     )

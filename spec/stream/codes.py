@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 __all__ = ["Code", "Reason"]
 
@@ -60,9 +60,25 @@ class Code(Enum):
         return self.name.lower().replace("_", "-")
 
     @property
+    def concerns(self) -> str:
+        """What is inconclusive for this reason."""
+        if self is Code.UNKNOWN_POOL:
+            return _CONCERNS["2"]
+        if self is Code.IDENTITY_CONTRADICTS:
+            return f"{_CONCERNS['1']}; the claim alone, where a report contradicts"
+        return _CONCERNS[self.number[2]]
+
+    @property
     def remedy(self) -> str:
         """What to do about it."""
         return self.value[1]
+
+
+_CONCERNS: Final = {
+    "1": "every claim that is alive",
+    "2": "one claim",
+    "3": "one obligation of a claim",
+}
 
 
 class Reason(NamedTuple):

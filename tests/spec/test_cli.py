@@ -28,7 +28,7 @@ from spec.contract.modes import MODES, Depth
 from spec.contract.names import OTHER_NAMES, find_mode
 from spec.contract.obligations import OBLIGATIONS
 from spec.digest import short_digest
-from spec.docs.views import WORDS
+from spec.docs.views import REASONS, WORDS
 from spec.language.errors import SpecError, UnknownName
 from spec.language.machine import Observer
 from spec.language.suggest import resolve
@@ -36,7 +36,7 @@ from spec.lowering.signals import Signal
 from spec.lowering.vocabulary import Order
 
 Capture = pytest.CaptureFixture[str]
-NAMES = [*map(str, MODES), *OBLIGATIONS, *(each.name for each in INTERPRETATIONS), *WORDS]
+NAMES = [*map(str, MODES), *OBLIGATIONS, *(each.name for each in INTERPRETATIONS), *WORDS, *REASONS]
 
 
 class TestList:
@@ -110,6 +110,13 @@ class TestShow:
         assert Code.OK == main(["show", name])
         assert said in capsys.readouterr().out
 
+    def test_reason(self, capsys: Capture) -> None:
+        """A reason of an inconclusive verdict says what it concerns, and what to do."""
+        assert Code.OK == main(["show", "rc118"])
+        out = " ".join(capsys.readouterr().out.split())
+        assert "reason RC118 identity-contradicts inconclusive: every claim that is alive;" in out
+        assert "what to do: state facts about the object that" in out
+
     def test_words(self) -> None:
         """No two things that are shown have one name."""
         named = [
@@ -118,6 +125,7 @@ class TestShow:
             *OTHER_NAMES,
             *(each.name for each in INTERPRETATIONS),
             *WORDS,
+            *REASONS,
         ]
         assert len(named) == len(set(named))
         assert len(WORDS) == len(Depth) + len(Order) + len(Signal)
@@ -131,6 +139,27 @@ class TestShow:
         assert "4 overdue conflict_action_not_reported: idle, owed, settled -> violated" in out
         assert "when e.here and e.kind in {request_finished} and " in out
         assert "expected instead: a refusal, a deferral or another explicit action" in out
+
+
+class TestSearch:
+    """python -m spec search"""
+
+    def test_text(self, capsys: Capture) -> None:
+        """Passages are printed within 80 columns, and the others are counted."""
+        assert Code.OK == main(["search", "capacity", "proof", "--most", "2"])
+        out = capsys.readouterr().out
+        assert "five numbers that a refusal may state" in " ".join(out.split())
+        assert "--most lists more of them" in out
+        assert 80 >= max(map(len, out.splitlines()))
+
+    def test_json(self, capsys: Capture) -> None:
+        """The JSON has the same passages."""
+        assert Code.OK == main(["search", "xyzzy", "--format", "json"])
+        assert {"words": ["xyzzy"], "passages": [], "more": 0} == json.loads(
+            capsys.readouterr().out
+        )
+        assert Code.OK == main(["search", "xyzzy"])
+        assert "No passage has xyzzy.\n" == capsys.readouterr().out
 
 
 class TestDiagram:

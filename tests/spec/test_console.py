@@ -38,7 +38,7 @@ class TestHelp:
     def test_declared(self) -> None:
         """The commands listed are these."""
         names = "check report follow watch routes pressure repeat evidence samples explain prove "
-        names += "recheck label counterexamples models diagram spec doctor claims demo"
+        names += "recheck label counterexamples models diagram spec mcp doctor claims demo"
         assert names.split() == list(COMMANDS)
 
     def test_overview(self, capsys: Capture) -> None:
@@ -59,7 +59,7 @@ class TestHelp:
         assert out.startswith(f"Usage: {called} ")
         assert f"Example: {called}" in out
         assert "python -m" not in out
-        assert "--format" in out
+        assert ("--format" in out) is (name != "mcp")  # a client asks for JSON alone
 
     def test_light(self, tmp_path: Path) -> None:
         """The list of commands imports no other package, no solver and nothing that draws."""

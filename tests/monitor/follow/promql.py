@@ -12,11 +12,13 @@ import promql_parser as promql
 import yaml
 
 __all__ = [
+    "DOCS",
     "Selected",
     "alerts",
     "grouped",
     "metrics_port",
     "panels",
+    "rules",
     "scrape_config",
     "selected",
 ]
@@ -52,6 +54,12 @@ def alerts() -> list[str]:
     rows = [line.split(" | ") for line in text.splitlines() if line.startswith("| ")][1:]
     found = [each for row in rows for each in re.findall(r"`([^`]+)`", row[1])]
     return [each for each in found if re.search(r"[><=]", each)]
+
+
+def rules() -> list[dict[str, Any]]:
+    """The rules of docs/prometheus/rules.yml, in order."""
+    groups = yaml.safe_load((DOCS / "prometheus" / "rules.yml").read_text())["groups"]
+    return [rule for group in groups for rule in group["rules"]]
 
 
 def scrape_config() -> dict[str, Any]:

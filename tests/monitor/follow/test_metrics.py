@@ -19,6 +19,7 @@ from monitor.follow.judge import Judge
 from monitor.follow.metrics import METRICS, PROCESS, MetricsServer, registry_of
 from monitor.follow.poster import OtlpLogs, Webhook
 from monitor.follow.verdict_line import Counts
+from spec.contract.modes import MODES
 from spec.language.errors import SpecError
 from tests.monitor.follow.ranks import engines
 from tests.monitor.follow.traces import trace
@@ -64,8 +65,26 @@ class TestExported:
         assert 'resident_claims_source_up{source="s"} 0.0' in lines
         verdicts = [line for line in lines if line.startswith("resident_claims_verdicts_total{")]
         assert 9 == sum(float(line.split()[-1]) for line in verdicts)
-        assert any(line.startswith("resident_claims_violations_total{") for line in lines)
+        violated = [line for line in lines if line.startswith("resident_claims_violations_total{")]
+        assert any(float(line.split()[-1]) for line in violated)
         assert any(line.startswith(PROCESS) for line in lines)
+
+    def test_zero(self) -> None:
+        """Before the first claim each verdict and each obligation of a mode is exported as 0."""
+        prometheus = pytest.importorskip("prometheus_client")
+        counts = Counts()
+        follower = Follower(
+            {}, {}, counts, WhenFull.BLOCK, engines(counts), report=pytest.fail, tell=pytest.fail
+        )
+        registry = registry_of(follower, None)
+        text = str(prometheus.generate_latest(registry).decode())
+        for mode, each in MODES.items():
+            for name in each.names():
+                labels = f'mode="{mode}",obligation="{name}"'
+                assert f"resident_claims_violations_total{{{labels}}} 0.0\n" in text
+            for verdict in ("kept", "violated", "inconclusive", "not_entered"):
+                labels = f'mode="{mode}",verdict="{verdict}"'
+                assert f"resident_claims_verdicts_total{{{labels}}} 0.0\n" in text
 
     def test_no_ids(self, text: str) -> None:
         """No label is the id of a claim, of an object or of a request."""
@@ -100,7 +119,7 @@ class TestDashboard:
 
 
 def _names(text: str) -> set[str]:
-    words = "".join(c if c.isalnum() or c == "_" else " " for c in text).split()
+    words = "".join(c if c.isalnum() or c in "_:" else " " for c in text).split()
     return {word for word in words if word.startswith(("resident_claims_", "process_"))} - {
         "resident_claims_commands"
     }

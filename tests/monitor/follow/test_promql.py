@@ -14,10 +14,12 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from monitor.follow.metrics import METRICS, PROCESS
 from tests.monitor.follow.promql import (
+    DOCS,
     alerts,
     grouped,
     metrics_port,
     panels,
+    rules,
     scrape_config,
     selected,
 )
@@ -41,6 +43,27 @@ class TestExpressions:
         for metric, labels in found:
             assert labels <= LABELS[metric] | OF_SCRAPE
             assert grouped(text) <= LABELS[metric] | OF_SCRAPE
+
+    def test_rules(self) -> None:
+        """Each alert of the table is a rule, but the one that needs a metric of the engine; a rule
+        asks for metrics that are exported, that each target has, or that another rule records.
+        """
+        of_engine = "rate(resident_claims_events_total[10m]) == 0"
+        assert {*alerts()} - {each["expr"] for each in rules()} == {of_engine}
+        recorded = {each["record"]: {"mode", "verdict"} for each in rules() if "record" in each}
+        known = LABELS | recorded | {"up": set()}
+        for each in rules():
+            for metric, labels in selected(each["expr"]):
+                assert labels <= known[metric] | OF_SCRAPE
+
+    def test_rules_are_explained(self) -> None:
+        """The page names each alert; the tests of promtool expect each of them at some time."""
+        page = (DOCS / "operations.md").read_text()
+        tried = (DOCS.parent / "tests_prometheus" / "rules_test.yml").read_text()
+        for each in rules():
+            name = each.get("alert")
+            assert name is None or f"`{name}`" in page
+            assert name is None or f"alertname: {name}\n        exp_alerts" in tried
 
     @pytest.mark.parametrize(("text", "legend"), panels())
     def test_legend(self, text: str, legend: str) -> None:
