@@ -38,8 +38,8 @@ def layers_of(config: Config, options: Options) -> list[Placed]:
         )
     found = family(Maker(config, options))
     placed = [(at, layer) for at, layer in enumerate(found) if layer is not None]
-    if not placed:
-        raise SpecError(f"{config.name}: no layer has a cache")
+    if not placed or any(layer.page == 0 for _, layer in placed):
+        raise SpecError(f"{config.name}: {'a' if placed else 'every'} layer caches no byte")
     return aligned(placed)
 
 
@@ -82,7 +82,7 @@ def _gemma(make: Maker) -> list[Layer | None]:
 
 def _gemma4(make: Maker) -> list[Layer | None]:
     config = make.config
-    if config.raw("use_bidirectional_attention") not in {None, "vision"}:
+    if config.raw("use_bidirectional_attention") not in (None, "vision"):
         raise SpecError(f"{config.name}: its use_bidirectional_attention is not known here")
     if config.raw("per_layer_config") is not None:
         raise SpecError(f"{config.name}: per_layer_config is not known here")

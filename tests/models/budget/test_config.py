@@ -1,14 +1,17 @@
 """Tests of config: what is read, and what is refused."""
 
 import json
+import random
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from models.budget.budget import Asked, budget_of
 from models.budget.config import read_config
-from models.budget.families import layers_of
+from models.budget.families import MODEL_TYPES, layers_of
 from models.budget.layers import Options
 from spec.language.errors import SpecError
 from tests.models.budget.configs import LLAMA, config_of, written
@@ -113,6 +116,7 @@ class TestUnknown:
             ({"model_type": "deepseek_v3", "index_topk": 2048}, "sparse attention"),
             ({"model_type": "deepseek_v3"}, "give --block-size as vLLM prints it"),
             ({"torch_dtype": None}, "it states no dtype"),
+            ({"hidden_size": 31}, "a layer caches no byte"),
             ({"torch_dtype": "int8"}, "the dtype 'int8'"),
             ({"quantization_config": {"kv_cache_scheme": {"num_bits": 8}}}, "--kv-cache-dtype"),
             ({"quantization_config": {"quantization": {"kv_cache_quant_algo": "FP8"}}}, "--kv-c"),
@@ -121,3 +125,80 @@ class TestUnknown:
     def test_key(self, more: dict[str, Any], says: str, tmp_path: Path) -> None:
         """A key that changes the cache in a way that is not known is refused."""
         assert says in refused(tmp_path, **more)
+
+
+_JUNK = (None, True, -1, 0, 1, 3, 7, 1 << 20, 1.5, "", "full_attention", [], {}, [1], ["conv"] * 32)
+_KEYS = [
+    "num_hidden_layers",
+    "num_attention_heads",
+    "num_key_value_heads",
+    "head_dim",
+    "hidden_size",
+    "dtype",
+    "layer_types",
+    "sliding_window",
+    "sliding_window_pattern",
+    "attention_chunk_size",
+    "no_rope_layers",
+    "no_rope_layer_interval",
+    "kv_lora_rank",
+    "qk_rope_head_dim",
+    "conv_dim",
+    "conv_L_cache",
+    "linear_num_key_heads",
+    "linear_num_value_heads",
+    "linear_key_head_dim",
+    "linear_conv_kernel_dim",
+    "full_attention_interval",
+    "expand",
+    "num_heads",
+    "state_size",
+    "n_groups",
+    "conv_kernel",
+    "mamba_n_heads",
+    "mamba_d_head",
+    "mamba_d_state",
+    "num_kv_shared_layers",
+    "global_head_dim",
+    "attention_k_eq_v",
+    "num_global_key_value_heads",
+    "use_bidirectional_attention",
+    "quantization_config",
+    "torch_dtype",
+]
+_WHOLE: dict[str, Any] = {
+    "kv_lora_rank": 512,
+    "qk_rope_head_dim": 64,
+    "conv_dim": 4096,
+    "conv_L_cache": 3,
+    "expand": 2,
+    "num_heads": 128,
+    "head_dim": 64,
+    "state_size": 128,
+    "n_groups": 1,
+    "conv_kernel": 4,
+    "mamba_d_head": 64,
+}
+_KINDS = {
+    "lfm2": ["conv", "full_attention"],
+    "lfm2_moe": ["conv", "full_attention"],
+    "granitemoehybrid": ["mamba", "attention"],
+}
+"""What the types need beside LLAMA."""
+
+
+@pytest.mark.parametrize("kind", sorted(MODEL_TYPES))
+def test_junk(kind: str, tmp_path: Path) -> None:
+    """Whatever a config states, there is a figure of at least a byte, or a reason for none."""
+    source, figures = random.Random(kind), 0
+    whole = {**_WHOLE, **({"layer_types": _KINDS[kind] * 16} if kind in _KINDS else {})}
+    for _ in range(150):
+        more = {key: source.choice(_JUNK) for key in source.sample(_KEYS, 4)}
+        config = config_of(tmp_path, **{**whole, **more, "model_type": kind})
+        options = Options(64, source.choice((1, 2, 3)), source.choice((1, 2, 5)))
+        with suppress(SpecError):
+            found = budget_of(config, options, 1 << 30, Asked(4096, 8192))
+            assert found.block_bytes > 0
+            assert 0 <= found.tiers[0].claims * found.footprint <= found.tiers[0].usable
+            figures += 1
+    assert figures
