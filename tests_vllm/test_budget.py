@@ -8,7 +8,10 @@ from typing import Any, Final
 
 import pytest
 from transformers import AutoConfig
+from vllm.config import KVTransferConfig
+from vllm.distributed.kv_transfer.kv_connector.v1.offloading.config import build_offloading_config
 from vllm.v1.core.kv_cache_utils import resolve_kv_cache_block_sizes
+from vllm.v1.kv_offload.cpu.spec import CPUOffloadingSpec
 
 from models.budget.budget import Asked, Budget, budget_of
 from models.budget.config import DEFAULTS, WRAPPERS, read_config
@@ -104,6 +107,7 @@ def budget(
     config: dict[str, Any],
     memory: int = MEMORY,
     prefix: int | None = None,
+    asked: Asked | None = None,
     **more: Any,
 ) -> Budget:
     """The budget of the config.json that vLLM read, with what vLLM was started with."""
@@ -113,7 +117,7 @@ def budget(
         dtype=config["torch_dtype"],
         mamba_ssm_cache_dtype=cache.mamba_ssm_cache_dtype,
     )._replace(**more)
-    asked = Asked(prefix, laid.vllm.model_config.max_model_len)
+    asked = asked or Asked(prefix, laid.vllm.model_config.max_model_len)
     return budget_of(read_config(folder), options, memory, asked)
 
 
@@ -201,6 +205,27 @@ class TestRanks:
         assert {32, 96} == {each.kv_cache_spec.block_size for each in laid.groups}
         with pytest.raises(SpecError, match="a pipeline stage has states and no attention"):
             budget(tmp_path, laid, config, pipeline_parallel=3)
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+@pytest.mark.parametrize("name", ["llama", "gpt-oss", "mamba 2", "deepseek-v2"])
+def test_tier(name: str, ranks: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tier of vLLM's OffloadingConnector has these blocks; on a GPU ranks of MLA share one."""
+    config = {**CONFIGS[name], "num_key_value_heads": 2}
+    laid = laid_out(tmp_path, config, MEMORY, tensor=ranks)
+    offloading = {"kv_connector_extra_config": {"cpu_bytes_to_use": MEMORY}}
+    transfer = KVTransferConfig(kv_connector="OffloadingConnector", kv_role="kv_both", **offloading)
+    laid.vllm.kv_transfer_config = transfer
+    parallel = laid.vllm.parallel_config
+    parallel.world_size, parallel.distributed_executor_backend = ranks, "mp"
+    monkeypatch.setattr(CPUOffloadingSpec, "_uses_shared_region", lambda _: True)
+    spec = CPUOffloadingSpec(build_offloading_config(laid.vllm, laid.ranks[0]))
+    asked = Asked(None, None, {"cpu": MEMORY})
+    found = budget(tmp_path, laid, config, asked=asked, tensor_parallel=ranks)
+    assert (spec.kv_bytes_per_chunk, spec.num_chunks) == (
+        found.tiers[1].block_bytes,
+        found.tiers[1].blocks,
+    )
 
 
 @pytest.mark.parametrize("kind", sorted(WRAPPERS))
