@@ -20,11 +20,15 @@ from models.budget.layers import Options
 from runtime_hooks.claims.groups import Groups
 from runtime_hooks.demo.engine import tiny_llm
 from runtime_hooks.demo.tiny import BLOCK
+from runtime_hooks.engines import installed
 from runtime_hooks.engines.shared.engine import groups_of
 from spec.language.errors import SpecError
 from tests_vllm.architectures import ARCHITECTURES, SIZES
 from tests_vllm.caches import Laid, laid_out, one_process
 
+pytestmark = pytest.mark.skipif(
+    not installed().startswith("0.32."), reason="the figures are those of vLLM 0.32"
+)
 MEMORY: Final = (1 << 28) + 12_345
 MOE: Final = {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 64}
 
