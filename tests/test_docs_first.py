@@ -1,4 +1,4 @@
-"""The commands of docs/check.md and docs/observe.md that need no engine do what the pages say."""
+"""The commands of pages that need no engine do what the pages say."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def blocks(name: str) -> list[str]:
     return [text for text in dedented if text.startswith("$ .venv/bin/resident-claims")]
 
 
-@pytest.mark.parametrize(("name", "number"), [("check.md", 9), ("observe.md", 1)])
+@pytest.mark.parametrize(("name", "number"), [("check.md", 9), ("observe.md", 1), ("budget.md", 4)])
 def test_calls(name: str, number: int, tmp_path: Path) -> None:
     """Each call exits as the page says and prints something, no traceback."""
     listed = [each for block in blocks(name) for each in calls(block)]
@@ -35,10 +35,11 @@ def test_calls(name: str, number: int, tmp_path: Path) -> None:
         assert "Traceback" not in done.stderr
 
 
-def test_table() -> None:
-    """What the page on observing shows of the sample is what `watch` prints."""
-    (shown,) = re.findall(r"```text\n(.*?)```", (DOCS / "observe.md").read_text(), re.DOTALL)
-    ((_, words),) = calls(*blocks("observe.md"))
+@pytest.mark.parametrize("name", ["observe.md", "budget.md"])
+def test_table(name: str) -> None:
+    """What a page shows of an output is what its first command prints."""
+    (shown,) = re.findall(r"```text\n(.*?)```", (DOCS / name).read_text(), re.DOTALL)
+    (_, words), *_ = (each for block in blocks(name) for each in calls(block))
     assert shown in call(*words, cwd=ROOT).stdout
 
 

@@ -10,9 +10,9 @@ from typing import Any, Final
 
 from tests_vllm.steps import StepsExecutor
 
-__all__ = ["ARCHITECTURES", "configured"]
+__all__ = ["ARCHITECTURES", "SIZES", "configured"]
 
-_SIZES: Final = {
+SIZES: Final = {
     "hidden_size": 64,
     "intermediate_size": 128,
     "num_attention_heads": 2,
@@ -33,7 +33,7 @@ def _layers(first: str, last: str, of_first: int = 1, times: int = 1) -> dict[st
 
 def _gemma(kind: str, **more: Any) -> dict[str, Any]:
     return {
-        **_SIZES,
+        **SIZES,
         "architectures": [f"G{kind[1:]}ForCausalLM"],
         "model_type": f"{kind}_text",
         "sliding_window": _WINDOW,
@@ -46,7 +46,7 @@ def _gemma(kind: str, **more: Any) -> dict[str, Any]:
 
 
 _LLAMA_4: Final = {
-    **_SIZES,
+    **SIZES,
     "architectures": ["Llama4ForCausalLM"],
     "model_type": "llama4_text",
     "attention_chunk_size": _WINDOW,
@@ -56,7 +56,7 @@ _LLAMA_4: Final = {
     "intermediate_size_mlp": 128,
 }
 _LFM2: Final = {
-    **_SIZES,
+    **SIZES,
     "architectures": ["Lfm2ForCausalLM"],
     "model_type": "lfm2",
     "block_dim": 64,
@@ -68,7 +68,7 @@ _LFM2: Final = {
 
 ARCHITECTURES: Final[dict[str, dict[str, Any]]] = {
     "gpt-oss": {
-        **_SIZES,
+        **SIZES,
         "architectures": ["GptOssForCausalLM"],
         "model_type": "gpt_oss",
         "sliding_window": _WINDOW,
@@ -90,7 +90,7 @@ ARCHITECTURES: Final[dict[str, dict[str, Any]]] = {
     "gemma 3": _gemma("gemma3", rope_local_base_freq=10000.0),
     "gemma 4": _gemma("gemma4", global_head_dim=32, vocab_size_per_layer_input=512),
     "mistral": {  # one cache, with a window
-        **_SIZES,
+        **SIZES,
         "architectures": ["MistralForCausalLM"],
         "model_type": "mistral",
         "sliding_window": _WINDOW,
@@ -109,7 +109,7 @@ ARCHITECTURES: Final[dict[str, dict[str, Any]]] = {
     "lfm2": {**_LFM2, **_layers("conv", "full_attention", of_first=3)},
     "lfm2, states alone": {**_LFM2, **_layers("conv", "conv")},
     "granite 4": {  # Mamba 2
-        **_SIZES,
+        **SIZES,
         "architectures": ["GraniteMoeHybridForCausalLM"],
         "model_type": "granitemoehybrid",
         "shared_intermediate_size": 128,
@@ -124,7 +124,7 @@ ARCHITECTURES: Final[dict[str, dict[str, Any]]] = {
         **_layers("mamba", "attention", of_first=3),
     },
     "mamba 2": {  # one cache, of states
-        **_SIZES,
+        **SIZES,
         "architectures": ["Mamba2ForCausalLM"],
         "model_type": "mamba2",
         "num_hidden_layers": 2,
@@ -138,7 +138,7 @@ ARCHITECTURES: Final[dict[str, dict[str, Any]]] = {
         "time_step_limit": [0.0, 100.0],
     },
     "deepseek-v3": {  # one cache, of latent attention
-        **_SIZES,
+        **SIZES,
         "architectures": ["DeepseekV3ForCausalLM"],
         "model_type": "deepseek_v3",
         "num_hidden_layers": 2,
@@ -158,7 +158,7 @@ ARCHITECTURES: Final[dict[str, dict[str, Any]]] = {
         "torch_dtype": "bfloat16",
     },
     "qwen3-next": {
-        **_SIZES,
+        **SIZES,
         "architectures": ["Qwen3NextForCausalLM"],
         "model_type": "qwen3_next",
         "num_key_value_heads": 2,

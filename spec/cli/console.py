@@ -51,6 +51,7 @@ COMMANDS: Final[dict[str, Listed]] = {
     "recheck": Listed("Check a certificate, with a solver of your choice.", "proofs"),
     "label": Listed("Label the modes that a described runtime supports.", "proofs", "lower"),
     "counterexamples": Listed("Refute naive inferences by runs of the runtimes' models.", "proofs"),
+    "budget": Listed("Count the KV blocks of a model, and the claims that fit.", "models"),
     "models": Listed("List, show, simulate and explore models of runtimes.", "models", WHOLE),
     "diagram": Listed("Draw the lifecycle, a mode or an obligation.", "spec"),
     "spec": Listed("List, show and document the specification.", "spec", WHOLE),
