@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 __all__ = ["Request", "Workload"]
 
@@ -19,7 +19,8 @@ class Request:
     as the workload states them. A key stands for the contents of a block with all that precedes
     it, so equal keys may share a block. `prompt` and `output` count tokens. `arrives` is in
     seconds from the start of the workload; where `after` names a request, in seconds from the end
-    of that one (the pause of a tool).
+    of that one (the pause of a tool). `tool` is what the answer calls; the turn after it comes when
+    that call has ended.
     """
 
     id: str
@@ -37,12 +38,13 @@ class Request:
 class Workload:
     """Requests in the order of their arrival (turns after their first), with the size of a block.
 
-    `block` is in tokens. `name` says where the requests come from.
+    `block` is in tokens. `name` says where the requests come from. `requests` may be read again and
+    again, and need not be in memory.
     """
 
     name: str
     block: int
-    requests: tuple[Request, ...]
+    requests: Sequence[Request]
 
     def __iter__(self) -> Iterator[Request]:
         return iter(self.requests)
