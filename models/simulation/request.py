@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
-__all__ = ["Request", "Workload"]
+__all__ = ["Request", "Requests", "Workload"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,17 +34,23 @@ class Request:
     owner: str | None = None
 
 
+class Requests(Protocol):
+    """Requests that are iterated again and again; a tuple is one, and so is a file on disk."""
+
+    def __iter__(self) -> Iterator[Request]: ...
+    def __len__(self) -> int: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Workload:
     """Requests in the order of their arrival (turns after their first), with the size of a block.
 
-    `block` is in tokens. `name` says where the requests come from. `requests` may be read again and
-    again, and need not be in memory.
+    `block` is in tokens. `name` says where the requests come from.
     """
 
     name: str
     block: int
-    requests: Sequence[Request]
+    requests: Requests
 
     def __iter__(self) -> Iterator[Request]:
         return iter(self.requests)

@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 THRESHOLD: Final = 2.0
-"""`FIXED_THRESHOLD_CONTINUUM`, in seconds: a pin of a fast tool, and the mean of the slowest one."""
+"""`FIXED_THRESHOLD_CONTINUUM`, in seconds: how long a pin is, and the most that its tool takes."""
 
 _BLOCK: Final = re.compile(r"```bash\n(.*?)\n?\s*```", re.DOTALL)
 _RECENT: Final = 256
@@ -147,7 +147,7 @@ class _Belief(NamedTuple):
     weight: float = 0.1
     shape: float = 2.0
     scale: float = 2.0 * _SPREAD**2
-    count: int = 0
+    calls: int = 0
 
     def after(self, value: float) -> _Belief:
         weight = self.weight + 1
@@ -157,7 +157,7 @@ class _Belief(NamedTuple):
             weight,
             self.shape + 0.5,
             self.scale + 0.5 * self.weight * gap * gap / weight,
-            self.count + 1,
+            self.calls + 1,
         )
 
     def drawn(self, chance: Random) -> tuple[float, float]:
@@ -201,7 +201,7 @@ class Predictor:
         if any(words[: len(slow.split())] == slow.split() for slow in _SLOW):
             return Dispatch(Speed.SLOW, 0.0)
         belief = self._beliefs.get(tool, _Belief())
-        if belief.count < _LEAST:
+        if belief.calls < _LEAST:
             return Dispatch(Speed.UNCERTAIN, pin_seconds(self, tool))
         mean, deviation = belief.drawn(self._chance)
         seconds = math.exp(mean + self._deviations * deviation)

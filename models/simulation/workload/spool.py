@@ -1,0 +1,95 @@
+"""Keeps requests in a temporary file without a name, so that a workload is read again cheaply."""
+
+from __future__ import annotations
+
+import mmap
+from array import array
+from tempfile import TemporaryFile
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from models.simulation.request import Request
+from spec.language.errors import SpecError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+__all__ = ["MOST", "Spool"]
+
+MOST: Final = 20_000_000
+"""The most requests of a workload."""
+
+_MOST_BYTES: Final = 1 << 36
+_PIECE: Final = 1 << 20
+_Fields = tuple[
+    str, float, int, int, tuple[int, ...], str | None, str | None, str | None, str | None
+]
+_ENCODE: Final = msgspec.msgpack.Encoder().encode
+_DECODE: Final = msgspec.msgpack.Decoder(_Fields).decode
+
+
+class Spool:
+    """Requests, of which a few bytes each are in memory.
+
+    Add all of them, sort them if they came in another order, and then read.
+    """
+
+    def __init__(self) -> None:
+        self._file = TemporaryFile()  # noqa: SIM115 (it lives as long as the spool)
+        self._waiting = bytearray()
+        self._ends = array("Q", [0])
+        self._order: Sequence[int] = range(0)
+        self._map: mmap.mmap | None = None
+
+    def add(self, request: Request) -> None:
+        """Append a request; raises SpecError where there are too many, or the disk is full."""
+        r = request
+        fields = r.id, r.arrives, r.prompt, r.output, r.keys, r.after, r.session, r.tool, r.owner
+        self._waiting += _ENCODE(fields)
+        self._ends.append(self._file.tell() + len(self._waiting))
+        if len(self._ends) > MOST + 1:
+            raise SpecError(f"over {MOST} requests", "give fewer with --limit")
+        if len(self._waiting) > _PIECE:
+            self._flush()
+
+    def sort(self, *places: Sequence[float]) -> None:
+        """Order the requests by numbers, of which each argument has one for each request.
+
+        The first argument counts most. Requests with equal numbers stay as they came.
+        """
+        order = array("Q", range(len(self)))
+        for each in reversed(places):
+            order = array("Q", sorted(order, key=each.__getitem__))
+        self._order = order
+
+    @property
+    def order(self) -> Sequence[int]:
+        """Which of the requests, in the order in which they were added, comes first, and so on."""
+        return self._order or range(len(self))
+
+    def _flush(self) -> None:
+        if self._file.tell() > _MOST_BYTES:
+            raise SpecError(f"over {_MOST_BYTES} bytes of requests", "give fewer with --limit")
+        try:
+            self._file.write(self._waiting)
+            self._file.flush()
+        except OSError as problem:
+            reason = f"cannot write a temporary file: {problem.strerror}"
+            raise SpecError(reason, "set TMPDIR to a folder with more space") from None
+        self._waiting.clear()
+
+    def _content(self) -> mmap.mmap | bytes:
+        if self._waiting:
+            self._flush()
+        if len(self) and (self._map is None or len(self._map) < self._ends[-1]):
+            self._map = mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)
+        return self._map or b""
+
+    def __len__(self) -> int:
+        return len(self._ends) - 1
+
+    def __iter__(self) -> Iterator[Request]:
+        content, ends = self._content(), self._ends
+        for at in self.order:
+            yield Request(*_DECODE(content[ends[at] : ends[at + 1]]))
