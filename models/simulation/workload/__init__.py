@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from models.simulation.request import Workload
-from models.simulation.workload import dynamo, mooncake
+from models.simulation.workload import canonical, dynamo, mooncake
 from models.simulation.workload.agents import PREFIX, agents
 from models.simulation.workload.lines import decode, lines, wrong
 from models.simulation.workload.spool import MOST
@@ -18,13 +19,21 @@ from spec.language.errors import SpecError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["WRITERS", "read_workload"]
+__all__ = ["WRITERS", "Form", "read_workload"]
 
-WRITERS: Final[dict[str, Callable[[Workload], Iterator[bytes]]]] = {
-    "mooncake": mooncake.written,
-    "dynamo": dynamo.written,
+
+class Form(StrEnum):
+    """The public forms in which a workload is written."""
+
+    MOONCAKE = "mooncake"
+    DYNAMO = "dynamo"
+
+
+WRITERS: Final[dict[Form, Callable[[Workload], Iterator[bytes]]]] = {
+    Form.MOONCAKE: mooncake.written,
+    Form.DYNAMO: dynamo.written,
 }
-"""The forms in which a workload is written, line by line."""
+"""Writes the lines of a workload in each form."""
 
 
 class _First(msgspec.Struct):
@@ -69,6 +78,9 @@ def read_workload(
     if first.input_length is not None:
         size = block or mooncake.BLOCK
         return Workload(name, size, mooncake.read(every, spec, size, most))
+    if first.kind is not None:
+        requests, size = canonical.read(every, spec, block, most)
+        return Workload(name, size, requests)
     if first.event is not None or first.schema is not None:
         if block is not None:
             raise SpecError("--block is stated by the trace of NVIDIA Dynamo", "leave it out")

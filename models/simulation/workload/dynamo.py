@@ -50,8 +50,9 @@ class _Request(msgspec.Struct):
     replay: _Replay | None = None
 
 
-class _Tool(msgspec.Struct):
+class _Tool(msgspec.Struct, omit_defaults=True):
     tool_class: Name
+    tool_call_id: str = ""
 
 
 class _Session(msgspec.Struct):
@@ -191,6 +192,6 @@ def written(workload: Workload) -> Iterator[bytes]:
                 event_type=_TOOL,
                 event_time_unix_ms=came,
                 agent_context=session,
-                tool=_Tool(request.tool),
+                tool=_Tool(request.tool, f"call-{request.id}"),
             )
             yield encode(_Record(event=tool)) + b"\n"

@@ -4,9 +4,9 @@ A line is a request: `timestamp` in milliseconds from the start, `input_length` 
 in tokens, and `hash_ids`, one for each block of the prompt. An id stands for its block with all
 blocks before it. The last one may stand for a block that the prompt does not fill; no other prompt
 can use that block. The public traces have blocks of 512 tokens, and as many ids as blocks that the
-prompt fills or begins. AIPerf and NVIDIA Dynamo, which replay the form, let a line have fewer ids:
-the other blocks are shared with no request. They add turns: `session_id`, and instead of a
-timestamp `delay`, in milliseconds from the end of the turn before.
+prompt fills or begins. AIPerf, which replays the form, lets a line have fewer ids: the other
+blocks are shared with no request. AIPerf and NVIDIA Dynamo add turns: a `session_id`, and instead
+of a timestamp a `delay` in milliseconds from the end of the turn before.
 """
 
 from __future__ import annotations
@@ -113,12 +113,15 @@ def keys_of(
 
 
 def hashes_of(request: Request, number: int, block: int) -> list[int]:
-    """A hash for each block of the prompt that is stated, the last one if it is partly filled."""
-    full, rest = divmod(request.prompt, block)
-    hashes = list(request.keys[:full])
-    if rest and len(hashes) == full:
-        hashes.append(_UNSHARED + number)
-    return hashes
+    """A hash for each block that the prompt begins; of a block without a key, one of its own.
+
+    Args:
+        number: of the request in its workload.
+    """
+    full, begun = request.prompt // block, -(-request.prompt // block)
+    known = request.keys[:full]
+    own = _UNSHARED | number << 24
+    return [*known, *range(own | len(known), own | begun)]
 
 
 def written(workload: Workload) -> Iterator[bytes]:
