@@ -36,7 +36,10 @@ class Spool:
     """
 
     def __init__(self) -> None:
-        self._file = TemporaryFile()  # noqa: SIM115 (it lives as long as the spool)
+        try:
+            self._file = TemporaryFile()  # noqa: SIM115 (it lives as long as the spool)
+        except OSError as problem:
+            raise _no_space(problem) from None
         self._waiting = bytearray()
         self._ends = array("Q", [0])
         self._order: Sequence[int] = range(0)
@@ -75,8 +78,7 @@ class Spool:
             self._file.write(self._waiting)
             self._file.flush()
         except OSError as problem:
-            reason = f"cannot write a temporary file: {problem.strerror}"
-            raise SpecError(reason, "set TMPDIR to a folder with more space") from None
+            raise _no_space(problem) from None
         self._waiting.clear()
 
     def _content(self) -> mmap.mmap | bytes:
@@ -93,3 +95,8 @@ class Spool:
         content, ends = self._content(), self._ends
         for at in self.order:
             yield Request(*_DECODE(content[ends[at] : ends[at + 1]]))
+
+
+def _no_space(problem: OSError) -> SpecError:
+    reason = f"cannot write a temporary file: {problem.strerror}"
+    return SpecError(reason, "set TMPDIR to a folder with more space")
