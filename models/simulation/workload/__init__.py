@@ -12,7 +12,7 @@ import msgspec
 from models.simulation.request import Workload
 from models.simulation.workload import canonical, dynamo, mooncake
 from models.simulation.workload.agents import PREFIX, agents
-from models.simulation.workload.lines import decode, lines, wrong
+from models.simulation.workload.lines import decode, lines_of, wrong
 from models.simulation.workload.spool import MOST
 from spec.language.errors import SpecError
 
@@ -71,7 +71,7 @@ def read_workload(
         if block is not None:
             raise SpecError(f"--block is of files; {PREFIX} has block=", "write it there")
         return agents(spec, limit=limit, seed=seed)
-    found, most, name = lines(spec), limit or MOST, Path(spec).name
+    found, most, name = lines_of(spec), limit or MOST, Path(spec).name
     number, line = next(found)
     every = chain(((number, line),), found)
     first = decode(line, _First, spec, number)

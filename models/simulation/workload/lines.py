@@ -17,7 +17,7 @@ from spec.language.errors import DocumentError, SpecError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["LINE_LIMIT", "decode", "lines", "wrong"]
+__all__ = ["LINE_LIMIT", "decode", "lines_of", "wrong"]
 
 LINE_LIMIT: Final = 8 << 20
 """Longest line that is read, in bytes: a prompt of 400,000 blocks."""
@@ -36,7 +36,7 @@ def wrong(file: str, line: int, reason: str, remedy: str = "") -> DocumentError:
     return DocumentError(f"{file}:{line}: {reason}", remedy, line=line)
 
 
-def lines(file: str) -> Iterator[tuple[int, bytes]]:
+def lines_of(file: str) -> Iterator[tuple[int, bytes]]:
     """The lines that are not blank, each with its number.
 
     Raises:

@@ -1,6 +1,7 @@
 """Tests of generated sessions of agents."""
 
-from itertools import groupby
+from itertools import groupby, pairwise
+from random import Random
 from statistics import mean
 
 import pytest
@@ -48,7 +49,7 @@ def test_sessions(spec: str) -> None:
         turns = list(session)
         assert turns[0].after is None
         assert turns[-1].tool is None
-        for one, other in zip(turns, turns[1:], strict=False):
+        for one, other in pairwise(turns):
             assert one.id == other.after
             assert other.prompt >= one.prompt + one.output
             assert one.keys == other.keys[: len(one.keys)]
@@ -132,8 +133,6 @@ def test_sessions_that_grow_too_long() -> None:
 
 def test_what_is_drawn_is_bounded() -> None:
     """A distribution's tail is cut at a million."""
-    from random import Random
-
     far = parse_distribution("lognormal(1000000,10)", "pause")
     chance = Random(1)
     assert 1e6 == max(far.draw(chance) for _ in range(20))
