@@ -37,7 +37,7 @@ WRITERS: Final[dict[Form, Callable[[Workload], Iterator[bytes]]]] = {
 
 
 class _First(msgspec.Struct):
-    """What tells the forms apart."""
+    """The fields by which a form is recognised."""
 
     kind: object = None
     event: object = None

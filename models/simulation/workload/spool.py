@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import mmap
+import os
 from array import array
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Final
@@ -40,17 +40,16 @@ class Spool:
             self._file = TemporaryFile()  # noqa: SIM115 (it lives as long as the spool)
         except OSError as problem:
             raise _no_space(problem) from None
-        self._waiting = bytearray()
+        self._waiting, self._written = bytearray(), 0
         self._ends = array("Q", [0])
         self._order: Sequence[int] = range(0)
-        self._map: mmap.mmap | None = None
 
     def add(self, request: Request) -> None:
         """Append a request; raises SpecError where there are too many, or the disk is full."""
         r = request
         fields = r.id, r.arrives, r.prompt, r.output, r.keys, r.after, r.session, r.tool, r.owner
         self._waiting += _ENCODE(fields)
-        self._ends.append(self._file.tell() + len(self._waiting))
+        self._ends.append(self._written + len(self._waiting))
         if len(self._ends) > MOST + 1:
             raise SpecError(f"over {MOST} requests", "give fewer with --limit")
         if len(self._waiting) > _PIECE:
@@ -72,29 +71,25 @@ class Spool:
         return self._order or range(len(self))
 
     def _flush(self) -> None:
-        if self._file.tell() > _MOST_BYTES:
+        if self._written > _MOST_BYTES:
             raise SpecError(f"over {_MOST_BYTES} bytes of requests", "give fewer with --limit")
         try:
             self._file.write(self._waiting)
             self._file.flush()
         except OSError as problem:
             raise _no_space(problem) from None
+        self._written += len(self._waiting)
         self._waiting.clear()
-
-    def _content(self) -> mmap.mmap | bytes:
-        if self._waiting:
-            self._flush()
-        if len(self) and (self._map is None or len(self._map) < self._ends[-1]):
-            self._map = mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)
-        return self._map or b""
 
     def __len__(self) -> int:
         return len(self._ends) - 1
 
     def __iter__(self) -> Iterator[Request]:
-        content, ends = self._content(), self._ends
+        self._flush()
+        file, ends = self._file.fileno(), self._ends
         for at in self.order:
-            yield Request(*_DECODE(content[ends[at] : ends[at + 1]]))
+            record = os.pread(file, ends[at + 1] - ends[at], ends[at])
+            yield Request(*_DECODE(record))
 
 
 def _no_space(problem: OSError) -> SpecError:
