@@ -40,7 +40,10 @@ from spec.language.errors import SpecError
 app = new_app(
     "models",
     "List, show, simulate and explore models of serving runtimes.",
-    modules={"generate": "models.simulation.workload.command"},
+    modules={
+        "generate": "models.simulation.workload.command",
+        "calibrate": "models.simulation.calibrate_command",
+    },
 )
 
 _MOST: Final = 100_000

@@ -53,6 +53,7 @@ COMMANDS: Final[dict[str, Listed]] = {
     "counterexamples": Listed("Refute naive inferences by runs of the runtimes' models.", "proofs"),
     "models": Listed("List, show, simulate and explore models of runtimes.", "models", WHOLE),
     "workload": Listed("Describe, generate and convert workloads.", "models", "generate"),
+    "calibrate": Listed("Measure a real engine for the cost model of simulate.", "models"),
     "diagram": Listed("Draw the lifecycle, a mode or an obligation.", "spec"),
     "spec": Listed("List, show and document the specification.", "spec", WHOLE),
     "doctor": Listed("Report, hook by hook, what the vLLM plugin would do here.", "runtime_hooks"),
