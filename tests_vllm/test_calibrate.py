@@ -10,6 +10,7 @@ from pathlib import Path
 import vllm
 
 from runtime_hooks.demo.tiny import BLOCK, DTYPE, MEMORY, model_folder
+from runtime_hooks.engines import installed, package_of
 from tests_vllm.conftest import LONG_S
 
 OFFLOADING = {
@@ -18,7 +19,7 @@ OFFLOADING = {
     "kv_connector_extra_config": {
         "cpu_bytes_to_use": 64 << 20,
         "spec_name": "MemcpyOffloadingSpec",
-        "spec_module_path": "runtime_hooks.engines.v0_32.memcpy",
+        "spec_module_path": f"{package_of(installed())}.memcpy",
     },
 }
 

@@ -102,8 +102,9 @@ def measure(
         reason = f"prompts of {', '.join(map(str, sizes))} tokens"
         remedy = f"give two or more lengths up to {engine.longest - _ANSWER}"
         raise SpecError(reason, remedy)
-    prompts = _Prompts(engine)
-    prefill = {}
+    prompts, prefill = _Prompts(engine), {}
+    says("first prompts, which do not count")
+    prompts.times(sizes[-1], _ANSWER)
     for size in sizes:
         says(f"prompts of {size} tokens")
         prefill[size] = prompts.times(size, 1)
