@@ -35,10 +35,11 @@ class Request:
 
 
 class Requests(Protocol):
-    """Requests that are iterated again and again; a tuple is one, and so is a file on disk."""
+    """Requests that are read again and again; a tuple has them, and so may a file on disk."""
 
     def __iter__(self) -> Iterator[Request]: ...
     def __len__(self) -> int: ...
+    def __getitem__(self, number: int, /) -> Request: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from models.simulation.request import Request, Workload
 from models.simulation.workload.mooncake import MOST_TOKENS
 from models.simulation.workload.pauses import Distribution, parse_distribution
-from models.simulation.workload.spool import MOST
+from models.simulation.workload.spool import MOST, Spool
 from spec.language.errors import SpecError
 from spec.language.suggest import resolve
 
@@ -63,16 +63,8 @@ class Agents:
     result: _Turns = (Distribution("constant", (300.0,)),)
     tools: tuple[tuple[str, Distribution], ...] = (("tool", Distribution("lognormal", (1.0, 1.0))),)
     seed: int = 0
-    limit: int | None = None
-
-    def __len__(self) -> int:
-        whole = self.sessions * self.turns
-        return whole if self.limit is None else min(whole, self.limit)
 
     def __iter__(self) -> Iterator[Request]:
-        return islice(self._all(), self.limit)
-
-    def _all(self) -> Iterator[Request]:
         arrivals, came = Random(f"arrivals:{self.seed}"), 0.0
         for session in range(self.sessions):
             yield from self._session(session, came)
@@ -135,10 +127,13 @@ def agents(spec: str, *, limit: int | None, seed: int) -> Workload:
     values: dict[str, Any] = {"jps": _rate(given.get("jps", "2")), "tools": _tools(given)}
     values |= {name: _count(name, given[name]) for name in _COUNTS if name in given}
     values |= {name: _flow(name, given[name]) for name in _FLOWS if name in given}
-    made = Agents(**values, seed=seed, limit=limit)
+    made = Agents(**values, seed=seed)
     if made.sessions * made.turns > MOST:
         raise SpecError(f"{PREFIX} over {MOST} requests", "give fewer sessions or turns")
-    return Workload(spec, made.block, made)
+    spool = Spool()
+    for request in islice(made, limit):
+        spool.add(request)
+    return Workload(spec, made.block, spool)
 
 
 def _rate(text: str) -> float:

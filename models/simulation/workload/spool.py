@@ -85,11 +85,18 @@ class Spool:
         return len(self._ends) - 1
 
     def __iter__(self) -> Iterator[Request]:
-        self._flush()
-        file, ends = self._file.fileno(), self._ends
-        for at in self.order:
-            record = os.pread(file, ends[at + 1] - ends[at], ends[at])
-            yield Request(*_DECODE(record))
+        if self._waiting:
+            self._flush()
+        return map(self._read, self.order)
+
+    def __getitem__(self, number: int, /) -> Request:
+        if self._waiting:
+            self._flush()
+        return self._read(self.order[number])
+
+    def _read(self, at: int) -> Request:
+        start, end = self._ends[at], self._ends[at + 1]
+        return Request(*_DECODE(os.pread(self._file.fileno(), end - start, start)))
 
 
 def _no_space(problem: OSError) -> SpecError:

@@ -202,3 +202,4 @@ def test_spools_are_read_again() -> None:
     spool.sort([n % 7 for n in range(50)])
     assert sorted(made, key=lambda each: int(each.id) % 7) == list(spool)
     assert [] == list(Spool())
+    assert list(spool) == [spool[number] for number in range(len(spool))]
