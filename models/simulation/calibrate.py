@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime
-from pathlib import Path
 from random import Random
 from statistics import linear_regression, median
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
@@ -22,7 +21,7 @@ from spec.language.errors import SpecError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["SCHEMA", "Figures", "Measured", "Timed", "engine_arguments", "measure", "vllm_engine"]
+__all__ = ["SCHEMA", "Figures", "Measured", "Timed", "engine_arguments", "measure"]
 
 SCHEMA: Final = "resident-claims/cost/1"
 
@@ -31,7 +30,6 @@ REPEATS: Final = 3
 
 _ANSWER: Final = 33
 _IDLE: Final = "run it on an idle machine, or give longer --lengths"
-_STARTS: Final = "vllm serve MODEL with the same arguments says more"
 
 
 class Run(NamedTuple):
@@ -179,24 +177,6 @@ def engine_arguments(text: str | None) -> dict[str, Any]:
     except ValueError as problem:
         remedy = """write a JSON object, such as '{"tensor_parallel_size": 2}'"""
         raise SpecError(f"--engine: {problem}", remedy) from None
-
-
-def vllm_engine(model: Path, arguments: dict[str, Any]) -> Timed:
-    """Start vLLM on a model.
-
-    Raises:
-        SpecError: vLLM is not installed, or does not start.
-    """
-    try:
-        from models.simulation.calibrated_vllm import Vllm
-    except ImportError as problem:
-        remedy = "run it where vLLM serves the model; make setup-vllm installs one"
-        raise SpecError(f"vLLM cannot be imported: {problem}", remedy) from None
-    try:
-        return Vllm(model, arguments)
-    except Exception as problem:
-        said = " ".join(f"{type(problem).__name__}: {problem}".split())[:300]
-        raise SpecError(f"vLLM does not start: {said}", _STARTS) from None
 
 
 def seconds(work: Callable[[], object]) -> tuple[float, Any]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from models.simulation.calibrate import engine_arguments, measure, vllm_engine
+from models.simulation.calibrate import engine_arguments, measure
 from spec.cli.arguments import path, path_option
 from spec.cli.common import Format, FormatOption, json_page, write_output
 from spec.cli.layout import print_as
@@ -17,11 +17,12 @@ from spec.files.writing import check_target
 from spec.language.errors import SpecError
 
 if TYPE_CHECKING:
-    from models.simulation.calibrate import Measured
+    from models.simulation.calibrate import Measured, Timed
     from spec.cli.layout import Page
 
 __all__ = ["register"]
 
+_STARTS: Final = "vllm serve MODEL with the same arguments says more"
 _EXAMPLE: Final = "Example: python -m models calibrate --model /models/llama -o cost.json"
 
 
@@ -56,9 +57,27 @@ def _calibrate(
     if not (model / "config.json").is_file():
         raise SpecError(f"{model} has no config.json", "give the folder of a model")
     with Working("starting vLLM") as status:
-        found = measure(vllm_engine(model, arguments), sizes, says=status.update)
+        found = measure(_vllm(model, arguments), sizes, says=status.update)
     write_output(output, json_page(found))
     print_as(form, found, lambda out: _put(out, found))
+
+
+def _vllm(model: Path, arguments: dict[str, Any]) -> Timed:
+    """Start vLLM on a model.
+
+    Raises:
+        SpecError: vLLM is not installed, or does not start.
+    """
+    try:
+        from models.simulation.calibrated_vllm import Vllm
+    except ImportError as problem:
+        remedy = "run it where vLLM serves the model; make setup-vllm installs one"
+        raise SpecError(f"vLLM cannot be imported: {problem}", remedy) from None
+    try:
+        return Vllm(model, arguments)
+    except Exception as problem:
+        said = " ".join(f"{type(problem).__name__}: {problem}".split())[:300]
+        raise SpecError(f"vLLM does not start: {said}", _STARTS) from None
 
 
 def _sizes(text: str | None) -> list[int] | None:
