@@ -1,10 +1,12 @@
 """Tests that a generated workload is the same after it was written and read in each form."""
 
 import gzip
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -87,6 +89,30 @@ def test_written_again(spec: str, form: Form) -> None:
             assert list(read) == list(found)
         else:
             assert by_number(read) == by_number(found)
+
+
+@pytest.mark.parametrize("form", Form)
+def test_unshared_blocks(form: Form) -> None:
+    """A block that a prompt does not fill has a hash that stands nowhere else."""
+    made = read_workload("agents:sessions=9,turns=3,system=700,task=uniform(0,300),block=512")
+    found = [
+        ids if form is Form.MOONCAKE else ids["request"]["replay"]["input_sequence_hashes"]
+        for ids in hashed(made, form)
+    ]
+    whole = [each.prompt // 512 for each in made]
+    last = [hashes[-1] for hashes, full in zip(found, whole, strict=True) if len(hashes) > full]
+    assert len(last) > 20
+    assert all(1 == sum(key in hashes for hashes in found) for key in last)
+
+
+def hashed(workload: Workload, form: Form) -> Iterator[Any]:
+    """What is written of each request."""
+    for line in WRITERS[form](workload):
+        said = json.loads(line)
+        if form is Form.MOONCAKE:
+            yield said["hash_ids"]
+        elif said["event"]["event_type"] == "request_end":
+            yield said["event"]
 
 
 @pytest.mark.parametrize("form", Form)

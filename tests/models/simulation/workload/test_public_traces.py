@@ -174,6 +174,7 @@ class TestCanonical:
         assert [60 * 32, 70 * 32, 60 * 32] == [each.prompt for each in found]
         first, second, third = found
         assert first.keys == third.keys
+        assert [60, 70] == [len(set(each.keys)) for each in (first, second)]
         assert not set(first.keys) & set(second.keys)
 
     def test_a_load(self) -> None:
