@@ -45,10 +45,11 @@ def _calibrate(
     ] = None,
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """Measure prefill, decoding and loads of an engine, for simulate --cost.
+    """Measure prefill, decoding and loads of a real engine.
 
-    It starts vLLM in this process, on a machine that serves nobody else. Loads are measured if the
-    engine's arguments have a kv_transfer_config.
+    The file is the cost model of a simulation. The command starts vLLM in this process, on a
+    machine that serves nobody else. Loads are measured if the engine's arguments have a
+    kv_transfer_config.
 
     Exit 0. 2: bad input, no vLLM, or times that cannot be fitted.
     """
