@@ -34,7 +34,7 @@ def replayed(path: Path, form: Form) -> tuple[dict[str, Any], list[dict[str, Any
     return summary, requests
 
 
-@pytest.mark.parametrize("form", Form)
+@pytest.mark.parametrize("form", [Form.MOONCAKE, Form.DYNAMO])
 def test_a_replay(form: Form, tmp_path: Path) -> None:
     """It finds the turns of each session, their tokens, and the blocks that they share."""
     made = read_workload(f"agents:sessions=12,turns=4,jps=0.5,system=1024,block={_BLOCK}")
@@ -64,7 +64,7 @@ def test_both_forms(tmp_path: Path) -> None:
     """The replay of both forms comes to the same time and the same reuse."""
     made = read_workload(f"agents:sessions=30,turns=3,jps=4,prompts=3,block={_BLOCK}", seed=2)
     found = []
-    for form in Form:
+    for form in (Form.MOONCAKE, Form.DYNAMO):
         path = tmp_path / f"{form}.jsonl"
         path.write_bytes(b"".join(WRITERS[form](made)))
         found.append(replayed(path, form)[0])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from models.simulation.request import Workload
-from models.simulation.workload import canonical, dynamo, mooncake
+from models.simulation.workload import canonical, dynamo, full, mooncake
 from models.simulation.workload.agents import PREFIX, agents
 from models.simulation.workload.lines import decode, lines_of, wrong
 from models.simulation.workload.spool import MOST
@@ -23,15 +23,17 @@ __all__ = ["WRITERS", "Form", "read_workload"]
 
 
 class Form(StrEnum):
-    """The public forms in which a workload is written."""
+    """The forms in which a workload is written; `full` is no public one."""
 
     MOONCAKE = "mooncake"
     DYNAMO = "dynamo"
+    FULL = "full"
 
 
 WRITERS: Final[dict[Form, Callable[[Workload], Iterator[bytes]]]] = {
     Form.MOONCAKE: mooncake.written,
     Form.DYNAMO: dynamo.written,
+    Form.FULL: full.written,
 }
 """Writes the lines of a workload in each form."""
 
@@ -43,6 +45,7 @@ class _First(msgspec.Struct):
     event: object = None
     schema: object = None
     input_length: object = None
+    block: object = None
 
 
 def read_workload(
@@ -85,6 +88,11 @@ def read_workload(
         if block is not None:
             raise SpecError("--block is stated by the trace of NVIDIA Dynamo", "leave it out")
         requests, size = dynamo.read(every, spec, most)
+        return Workload(name, size, requests)
+    if first.block is not None:
+        if block is not None:
+            raise SpecError("--block is stated by the file", "leave it out")
+        requests, name, size = full.read(every, spec, most)
         return Workload(name, size, requests)
     raise wrong(
         spec,

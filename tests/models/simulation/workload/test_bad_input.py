@@ -124,6 +124,20 @@ CANONICAL: list[tuple[bytes, str]] = [
 ]
 
 
+HEAD = b'{"name": "w", "block": 16}'
+TURN = {"id": "a", "arrives": 0, "prompt": 32, "output": 16, "keys": [1, 2, 3]}
+FULL: list[tuple[bytes, str]] = [
+    (canonical(TURN), "the id a twice"),
+    (canonical(TURN, id="b", after="c"), "after c, which no line before has"),
+    (canonical(TURN, id="b", prompt=0), "the prompt has no tokens"),
+    (canonical(TURN, id="b", keys=[1, 2, 3, 4]), "4 keys, of which 4 differ, of 3 full blocks"),
+    (canonical(TURN, id="b", keys=[1, 1]), "2 keys, of which 1 differ"),
+    (canonical(TURN, id="b", keys=[-1]), "a key outside of 64 bits"),
+    (canonical(TURN, id="b", arrives=-1), "arrives"),
+    (canonical(TURN, id="b", more=1), "unknown field more"),
+]
+
+
 def check(content: list[bytes], says: str, folder: Path, pack: Callable[[bytes], bytes]) -> None:
     """The last of the lines is refused, by the reader and by the command."""
     path = folder / "w.jsonl"
@@ -152,6 +166,12 @@ def test_dynamo(line: bytes, says: str, tmp_path: Path) -> None:
 def test_canonical(line: bytes, says: str, tmp_path: Path) -> None:
     """Each event that is wrong, or states too little, is refused."""
     check([canonical(ARRIVED), line], says, tmp_path, lambda text: text)
+
+
+@pytest.mark.parametrize(("line", "says"), FULL, ids=range(len(FULL)))
+def test_full(line: bytes, says: str, tmp_path: Path) -> None:
+    """Each wrong line of the full form is refused."""
+    check([HEAD, canonical(TURN), line], says, tmp_path, lambda text: text)
 
 
 def test_canonical_without_a_block_size(tmp_path: Path) -> None:
