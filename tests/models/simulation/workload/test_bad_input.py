@@ -238,15 +238,20 @@ class TestFiles:
         with pytest.raises(SpecError, match="null byte"):
             read_workload("a\0b")
 
-    @pytest.mark.parametrize("content", [b"", b"\n\n", gzip.compress(b""), gzip.compress(b" \n")])
-    def test_empty(self, content: bytes, tmp_path: Path) -> None:
+    @pytest.mark.parametrize("content", [b"", b"\n\n"], ids=["no bytes", "blank lines"])
+    @pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
+    def test_empty(self, content: bytes, pack: Callable[[bytes], bytes], tmp_path: Path) -> None:
         """A file without lines has no requests."""
         path = tmp_path / "w.jsonl"
-        path.write_bytes(content)
+        path.write_bytes(pack(content))
         with pytest.raises(SpecError, match="is empty"):
             read_workload(str(path))
 
-    @pytest.mark.parametrize("spoil", [lambda data: data[:-9], lambda data: data[:40] + b"xx"])
+    @pytest.mark.parametrize(
+        "spoil",
+        [lambda data: data[:-9], lambda data: data[:40] + b"xx"],
+        ids=["cut", "damaged"],
+    )
     def test_damaged(self, spoil: Callable[[bytes], bytes], tmp_path: Path) -> None:
         """Compressed data that are cut or damaged end in an error of a line."""
         path = tmp_path / "w.jsonl.gz"
