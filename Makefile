@@ -123,8 +123,9 @@ test-dynamo: $(STAMP) $(VLLM_VENV)/.stamp ## Read the records of Dynamo's fronte
 		'msgspec==0.22.0' 'packaging==26.3' 'pyyaml==6.0.3' && build/dynamo/bin/python -m pip \
 		--disable-pip-version-check --no-input install -qq --no-deps 'ai-dynamo==$(DYNAMO)' && \
 		touch build/dynamo/.stamp-ai-$(DYNAMO); }
-	$(BIN)/python -m pytest tests_dynamo/test_routes.py
-	$(VLLM_VENV)/bin/python -m pytest tests_dynamo --ignore tests_dynamo/test_routes.py
+	$(BIN)/python -m pytest tests_dynamo/test_routes.py tests_dynamo/test_workload.py
+	$(VLLM_VENV)/bin/python -m pytest tests_dynamo --ignore tests_dynamo/test_routes.py \
+		--ignore tests_dynamo/test_workload.py
 
 test-otlp: $(STAMP) ## Follow OpenTelemetry's exporter, and a collector (fetches them, 15 MB)
 	@test -e build/otlp/.stamp-$(OTLP) || { rm -rf build/otlp && $(PYTHON) -m venv build/otlp && \

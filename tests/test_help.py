@@ -62,6 +62,8 @@ class TestHelp:
                 "schema",
             ],
             "models": [
+                "generate",
+                "calibrate",
                 "list",
                 "show",
                 "simulate",

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Request", "Workload"]
+__all__ = ["Request", "Requests", "Workload"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,8 @@ class Request:
     as the workload states them. A key stands for the contents of a block with all that precedes
     it, so equal keys may share a block. `prompt` and `output` count tokens. `arrives` is in
     seconds from the start of the workload; where `after` names a request, in seconds from the end
-    of that one (the pause of a tool).
+    of that one (the pause of a tool). `tool` is what the answer calls; the turn after it comes when
+    that call has ended.
     """
 
     id: str
@@ -33,6 +34,14 @@ class Request:
     owner: str | None = None
 
 
+class Requests(Protocol):
+    """Requests that are read again and again; a tuple has them, and so may a file on disk."""
+
+    def __iter__(self) -> Iterator[Request]: ...
+    def __len__(self) -> int: ...
+    def __getitem__(self, number: int, /) -> Request: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Workload:
     """Requests in the order of their arrival (turns after their first), with the size of a block.
@@ -42,7 +51,7 @@ class Workload:
 
     name: str
     block: int
-    requests: tuple[Request, ...]
+    requests: Requests
 
     def __iter__(self) -> Iterator[Request]:
         return iter(self.requests)

@@ -53,6 +53,8 @@ COMMANDS: Final[dict[str, Listed]] = {
     "counterexamples": Listed("Refute naive inferences by runs of the runtimes' models.", "proofs"),
     "budget": Listed("Count the KV blocks of a model, and the claims that fit.", "models"),
     "models": Listed("List, show, simulate and explore models of runtimes.", "models", WHOLE),
+    "workload": Listed("Describe, generate and convert workloads.", "models", "generate"),
+    "calibrate": Listed("Measure a real engine for the cost model of simulate.", "models"),
     "diagram": Listed("Draw the lifecycle, a mode or an obligation.", "spec"),
     "spec": Listed("List, show and document the specification.", "spec", WHOLE),
     "mcp": Listed("Serve check, explain, prove and label to MCP clients.", "spec"),
