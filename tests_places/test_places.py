@@ -86,7 +86,7 @@ class TestHook:
         assert 0 == tool("pre-commit", "validate-manifest", ".pre-commit-hooks.yaml").returncode
 
     def test_try_repo(self, tmp_path: Path) -> None:
-        """pre-commit installs the hook from this tree; it passes a kept trace, and no broken one."""
+        """pre-commit installs the hook from this tree; a kept trace passes, a broken one fails."""
         repository = tmp_path / "repository"
         repository.mkdir()
         subprocess.run(["git", "init", "-q"], cwd=repository, check=True)
