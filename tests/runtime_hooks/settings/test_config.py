@@ -66,7 +66,7 @@ class TestRequired:
         assert "NotArmed: resident-claims is not armed: " in done.stderr
 
     def test_off(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """0 requires nothing."""
+        """0 lets the engine start."""
         monkeypatch.setenv("RESIDENT_CLAIMS", "")
         monkeypatch.setenv(REQUIRE, "0")
         register()
