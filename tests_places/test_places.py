@@ -25,7 +25,7 @@ pytestmark = pytest.mark.skipif(not TOOLS.is_dir(), reason="make test-places ins
 def tool(
     name: str, *words: object, cwd: Path = ROOT, env: dict[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Run one of the tools, with nothing of this environment to import."""
+    """Run one of the tools, without the modules of this environment."""
     rest = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
     return subprocess.run(
         [TOOLS / name, *map(str, words)],
