@@ -33,7 +33,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-slow test-deep test-wheel native-core test-vllm test-vllm-part test-vllm-core test-sglang test-dynamo test-nixl test-otlp test-prometheus test-browser screenshots test-vllm-gpu setup-vllm witness repeat bench soak fuzz mutate runs lint docs site suite release lock clean
+.PHONY: help demo test test-slow test-deep test-wheel native-core test-vllm test-vllm-part test-vllm-core test-sglang test-dynamo test-nixl test-otlp test-prometheus test-places test-browser screenshots test-vllm-gpu setup-vllm witness repeat bench soak fuzz mutate runs lint docs site suite release lock clean
 
 help: ## Show these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -142,6 +142,14 @@ test-prometheus: $(STAMP) ## Scrape watch by a real Prometheus (fetches Debian's
 		echo "Name a folder that has prometheus and promtool: make test-prometheus PROMETHEUS=..." >&2; \
 		exit 2; }
 	RESIDENT_CLAIMS_PROMETHEUS=$(abspath $(PROMETHEUS)) $(BIN)/python -m pytest tests_prometheus
+
+PLACES := kubernetes-validate==1.37.0 check-jsonschema==0.39.0 pre-commit==4.7.0 pipx==1.18.4
+
+test-places: $(STAMP) ## Validate the manifests, the action and the hook; run the wheel by pipx (fetches the tools, 30 MB)
+	@test -e build/places/.stamp || { rm -rf build/places && $(PYTHON) -m venv build/places && \
+		build/places/bin/python -m pip --disable-pip-version-check --no-input install -qq $(PLACES) && \
+		touch build/places/.stamp; }
+	$(BIN)/python -m pytest tests_places
 
 build/browser/.stamp-$(PLAYWRIGHT): $(STAMP)
 	@rm -rf build/browser && $(PYTHON) -m venv build/browser && \

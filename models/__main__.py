@@ -45,6 +45,7 @@ app = new_app(
         "generate": "models.simulation.workload.command",
         "calibrate": "models.simulation.calibrate_command",
     },
+    epilog="Example: python -m models show vllm_pool",
 )
 
 _MOST: Final = 100_000

@@ -23,6 +23,7 @@ app = new_app(
         "repeat": "monitor.repeat.cli",
         "samples": "monitor.cli.samples",
     },
+    epilog="Example: python -m monitor check monitor/samples/hard_protected_refusal.jsonl",
 )
 add_docs(app, later("monitor.cli.pages", "pages"), of="verdicts")
 add_schema(

@@ -22,6 +22,7 @@ app = new_app(
         "accepts": "proofs.cli.accepts",
         "lower": "proofs.labels.command",
     },
+    epilog="Example: python -m proofs check hard_protected",
 )
 add_docs(app, later("proofs.cli.pages", "pages"), of="proofs")
 add_schema(

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 __all__ = ["app", "main"]
 
 app = new_app(
-    "runtime_hooks", "The vLLM plugin: diagnose the installed engine, run a demo, steer claims."
+    "runtime_hooks",
+    "The vLLM plugin: diagnose the installed engine, run a demo, steer claims.",
+    epilog="Example: python -m runtime_hooks doctor -- MODEL --max-model-len 4096",
 )
 app.add_typer(claims)
 

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from runtime_hooks import FAULT
-from runtime_hooks.settings.switch import switched_on
-from runtime_hooks.trace.faults import LOG
+from runtime_hooks.settings.switch import SWITCH, required, switched_on
+from runtime_hooks.trace.faults import not_armed
 
 __all__ = ["register"]
 
-_OFF = "resident-claims is not armed: %s"
-
 
 def register() -> None:
-    """Arm if the environment turns the plugin on; a failure is logged and never raised."""
+    """Arm if the environment turns the plugin on; a failure is logged.
+
+    Raises:
+        NotArmed: it failed, and the environment lets no engine start without the plugin.
+    """
     if not switched_on():
+        if required():
+            not_armed(f"{SWITCH} does not turn it on")
         return
     if FAULT:
-        LOG.error(_OFF, FAULT)
+        not_armed(FAULT)
         return
     try:
         from runtime_hooks.plugin.arming import arm_or_log
     except Exception as error:  # a dependency is missing, or is not what it is called
-        LOG.error(_OFF, f"{type(error).__name__}: {error}")
+        not_armed(f"{type(error).__name__}: {error}")
         return
     arm_or_log()

@@ -24,6 +24,7 @@ app = new_app(
         "diagram": "spec.cli.diagram",
         "mcp": "spec.cli.mcp_command",
     },
+    epilog="Example: python -m spec show hard_protected",
 )
 add_docs(app, later("spec.docs.pages", "pages"), of="the specification")
 add_schema(

@@ -1,6 +1,8 @@
 """The help of every command of the command lines."""
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
@@ -12,6 +14,8 @@ from runtime_hooks.__main__ import app as runtime_hooks
 from spec.__main__ import app as spec
 from spec.claims.states import Mode
 from spec.cli.common import run
+from spec.cli.console import app as console
+from spec.cli.console import load, main
 
 ROOT = Path(__file__).parents[1]
 APPS = {
@@ -29,8 +33,40 @@ NAMES = [
 Capture = pytest.CaptureFixture[str]
 
 
+def within(group: Any, *called: str) -> Iterator[tuple[str, ...]]:
+    """The words by which a command is called, and those of each command within it."""
+    yield called
+    for name, command in getattr(group, "commands", {}).items():
+        yield from within(load(name) if group is WHOLE else command, *called, str(name))
+
+
+WHOLE = typer.main.get_group(console)
+EVERY = [
+    *within(WHOLE, "resident-claims"),
+    *(words for name, app in APPS.items() for words in within(typer.main.get_group(app), name)),
+]
+
+
 class TestHelp:
     """--help"""
+
+    @pytest.mark.parametrize("words", EVERY, ids=" ".join)
+    def test_example(self, words: tuple[str, ...], capsys: Capture) -> None:
+        """Each command and each group ends its help with an example; that of a group calls one of
+        its commands.
+        """
+        name, *inner = words
+        whole = name == "resident-claims"
+        line = [*inner, "--help"]
+        assert 0 == (main(line) if whole else run(APPS[name], line))
+        called = " ".join([name if whole else f"python -m {name}", *inner])
+        out = capsys.readouterr().out
+        example = " ".join(out.partition("Example: ")[2].split())
+        short = f"resident-claims {words[-1]}"  # `resident-claims spec diagram` has a shorter name
+        assert f"{example} ".startswith((f"{called} ", f"{short} " if whole else f"{called} "))
+        if "\nCommands:" in out:
+            command = example.removeprefix(called).split()[0]
+            assert f"\n  {command} " in out.partition("\nCommands:")[2]
 
     def test_all(self) -> None:
         """The commands that there are."""

@@ -12,7 +12,8 @@ STATED: Final = {
     "pyproject.toml": r'^version = "(.+)"$',
     "monitor/native/Cargo.toml": r'^version = "(.+)"$',
     "monitor/native/Cargo.lock": r'^name = "resident-claims\S*"\nversion = "(.+)"$',
-    "docs/operations.md": r"image: \S+/resident-claims:(\S+)$",
+    "docs/kubernetes/claims.yaml": r"image: \S+/resident-claims:(\S+)$",
+    "docs/kubernetes/watch.yaml": r"image: \S+/resident-claims:(\S+)$",
     "Containerfile": r"resident-claims:(\S+)",
     "CHANGELOG.md": r"^## (\d\S+)",
 }

@@ -27,6 +27,8 @@ from runtime_hooks.engines.shared.hook_points import LOADS, TIERS
 from runtime_hooks.engines.shared.steps import StepHooks
 from runtime_hooks.plugin.arming import ArmingError, arm, disarm
 from runtime_hooks.settings.config import Settings
+from runtime_hooks.settings.switch import REQUIRE
+from runtime_hooks.trace.faults import NotArmed
 from spec.claims.claim import Mode
 from spec.stream.outcome import ModeVerdict
 from tests_vllm.conftest import LONG_S, Make
@@ -188,6 +190,18 @@ class TestArm:
         (answer,) = engine.serve(("resident", 3, claim(blocks=2)))
         assert ("length", {}) == (answer.finish_reason, answer.metadata)
 
+    @pytest.mark.parametrize("half", [False, True])
+    def test_required(
+        self, make: Make, monkeypatch: pytest.MonkeyPatch, caplog: Any, half: bool
+    ) -> None:
+        """Where the plugin is required, an engine that it cannot hook does not start."""
+        monkeypatch.setenv(REQUIRE, "1")
+        if half:
+            monkeypatch.delattr(StepHooks, "_free_request")
+        with pytest.raises(NotArmed, match="RESIDENT_CLAIMS_REQUIRE is set, so vLLM ends"):
+            make(engine={"enable_prefix_caching": half})
+        assert "resident-claims is not armed" in caplog.text
+
     def test_no_trace(self, tmp_path: Path, make: Make, caplog: pytest.LogCaptureFixture) -> None:
         """A trace that is there is not overwritten: the engine is not hooked, and serves."""
         (tmp_path / "trace.jsonl").write_text("mine\n")
@@ -256,8 +270,8 @@ print("loaded", any(name in sys.modules for name in inside))
 class TestEntryPoint:
     """As a user has it: the environment alone, in a process of its own."""
 
-    def run(self, tmp_path: Path, switch: str) -> str:
-        environment = {**os.environ, "RESIDENT_CLAIMS": switch}
+    def run(self, tmp_path: Path, switch: str, **more: str) -> str:
+        environment = {**os.environ, "RESIDENT_CLAIMS": switch, **more}
         done = subprocess.run(
             [sys.executable, "-c", SERVE, str(tmp_path / "model")],
             capture_output=True,
@@ -273,6 +287,14 @@ class TestEntryPoint:
         out = self.run(tmp_path, "")
         assert "hooked False" in out
         assert "loaded False" in out
+
+    @pytest.mark.parametrize("switch", ["", "none.json"])
+    def test_required(self, tmp_path: Path, switch: str) -> None:
+        """Off, or with settings that cannot be read, vLLM does not start where it is required."""
+        with pytest.raises(subprocess.CalledProcessError) as failed:
+            self.run(tmp_path, switch, RESIDENT_CLAIMS_REQUIRE="1")
+        assert "hooked" not in failed.value.stdout
+        assert "NotArmed: resident-claims is not armed: " in failed.value.stderr
 
     def test_on(self, tmp_path: Path) -> None:
         """On, the scheduler is hooked, and the trace is where the settings say."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from itertools import count
 from pathlib import Path
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -15,7 +16,14 @@ from monitor.repeat.text import as_markdown, put
 from spec.cli.arguments import path
 from spec.cli.common import Code, OutputOption, json_page, print_text
 from spec.cli.layout import Page, Plain, paper, rendered
+from spec.cli.working import Working
 from spec.files.writing import check_target
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from monitor.repeat.run import Run
+    from monitor.repeat.runs import ListedRow, ListedRun
 
 __all__ = ["register"]
 
@@ -62,7 +70,7 @@ def repeat(
     """
     rows = load_runs(runs)
     check_target(output, reads=[runs, *(run.trace for row in rows for run in row.runs)])
-    found = judge([(row, [read_run(row.kind, run) for run in row.runs]) for row in rows])
+    found = judge(_read(rows))
     if form is TableFormat.JSON:
         text = json_page(found).decode()
     elif form is TableFormat.MD:
@@ -74,3 +82,15 @@ def repeat(
         text = rendered(page, out)
     print_text(text, output)
     raise typer.Exit(_CODES[found.verdict])
+
+
+def _read(rows: Sequence[ListedRow]) -> list[tuple[ListedRow, list[Run]]]:
+    """Read the runs of all rows, and say meanwhile how far that is."""
+    total, number = sum(len(row.runs) for row in rows), count(1)
+    with Working() as work:
+
+        def read(row: ListedRow, run: ListedRun) -> Run:
+            work.update(f"run {next(number)} of {total}: {run.trace}")
+            return read_run(row.kind, run)
+
+        return [(row, [read(row, run) for run in row.runs]) for row in rows]

@@ -37,7 +37,7 @@ from runtime_hooks.settings.config import (
     load_ahead,
     quotas_line,
 )
-from runtime_hooks.trace.faults import LOG
+from runtime_hooks.trace.faults import LOG, not_armed
 from runtime_hooks.trace.file import TraceFile
 from runtime_hooks.trace.inline import Inline
 from runtime_hooks.trace.journal import Journal
@@ -68,7 +68,11 @@ class Armed:
     _numbers: Iterator[int] = field(default_factory=itertools.count)
 
     def attach(self, scheduler: Any) -> None:
-        """Hook a scheduler that was made; a failure is logged, and the engine runs without."""
+        """Hook a scheduler that was made; a failure is logged, and the engine runs without.
+
+        Raises:
+            NotArmed: it failed, and the environment lets no engine run without the plugin.
+        """
         try:
             if why := self.adapter.unfit(scheduler):
                 raise ArmingError(why, "run without RESIDENT_CLAIMS")
@@ -76,9 +80,9 @@ class Armed:
             self.attachments.append(attachment)
             opened(attachment.controller.preregistration)
         except SettingsError as error:
-            LOG.error("resident-claims is not armed: %s", error)
+            not_armed(str(error))
         except Exception:
-            LOG.exception("resident-claims is not armed: it failed while it hooked the engine")
+            not_armed("it failed while it hooked the engine", traceback=True)
 
     def runs(self, scheduler: Any, wake: Callable[[Callable[[], None]], None]) -> None:
         """The engine of a scheduler has a loop of its own.
@@ -244,13 +248,13 @@ def _supported() -> str:
 
 
 def arm_or_log() -> None:
-    """Arm as the environment says; a failure is logged and never raised."""
+    """Arm as the environment says; a failure is logged, and raised as NotArmed where required."""
     try:
         arm(load())
     except SettingsError as error:
-        LOG.error("resident-claims is not armed: %s", error)
+        not_armed(str(error))
     except Exception:
-        LOG.exception("resident-claims is not armed: it failed while it was loaded")
+        not_armed("it failed while it was loaded", traceback=True)
 
 
 def arm(settings: Settings) -> Armed:

@@ -1,16 +1,26 @@
-"""Reads from the environment whether the plugin is turned on."""
+"""Reads from the environment whether the plugin is turned on, and whether it must be armed."""
 
 from __future__ import annotations
 
 import os
 from typing import Final
 
-__all__ = ["SWITCH", "switched_on"]
+__all__ = ["REQUIRE", "SWITCH", "required", "switched_on"]
 
 SWITCH: Final = "RESIDENT_CLAIMS"
+REQUIRE: Final = "RESIDENT_CLAIMS_REQUIRE"
 _OFF: Final = frozenset({"", "0", "off", "false", "no"})
 
 
 def switched_on() -> bool:
     """Whether the environment turns the plugin on."""
-    return os.environ.get(SWITCH, "").strip().lower() not in _OFF
+    return _is_on(SWITCH)
+
+
+def required() -> bool:
+    """Whether the environment lets no engine start without the plugin."""
+    return _is_on(REQUIRE)
+
+
+def _is_on(name: str) -> bool:
+    return os.environ.get(name, "").strip().lower() not in _OFF

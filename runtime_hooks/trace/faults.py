@@ -1,4 +1,7 @@
-"""Counts the exceptions of hooks and logs the first of each kind; none reaches the engine."""
+"""Counts the exceptions of hooks and logs the first of each kind; none reaches the engine.
+
+Where the plugin is required and is not armed, that ends the start of the engine: `not_armed`.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,9 @@ import logging
 from collections import Counter
 from typing import Final
 
-__all__ = ["LOG", "Faults", "not_armed"]
+from runtime_hooks.settings.switch import REQUIRE, required
+
+__all__ = ["LOG", "Faults", "NotArmed", "not_armed"]
 
 LOG: Final = logging.getLogger("vllm.resident_claims")
 """A child of vLLM's logger, so that messages appear among the engine's own."""
@@ -14,9 +19,22 @@ LOG: Final = logging.getLogger("vllm.resident_claims")
 _EFFECT: Final = "verdicts on the claims that are live now are inconclusive"
 
 
-def not_armed(why: str) -> None:
-    """Log that an engine runs without the plugin, and why."""
-    LOG.error("resident-claims is not armed: %s", why)
+class NotArmed(RuntimeError):
+    """The environment requires the plugin, and it is not armed: vLLM does not start."""
+
+
+def not_armed(why: str, *, traceback: bool = False) -> None:
+    """Log that an engine runs without the plugin, and why.
+
+    Args:
+        traceback: log that of the exception which is handled, too.
+
+    Raises:
+        NotArmed: the environment lets no engine run without the plugin.
+    """
+    LOG.error("resident-claims is not armed: %s", why, exc_info=traceback)
+    if required():
+        raise NotArmed(f"resident-claims is not armed: {why}; {REQUIRE} is set, so vLLM ends")
 
 
 class Faults:

@@ -138,7 +138,7 @@ def new_app(
         modules: for each command that is imported when it is asked for, the module whose
             `register` adds it.
         cls: the group of a program of its own, which can install shell completion.
-        epilog: what its help ends with.
+        epilog: an example, with which its help ends.
     """
     app = App(
         name=name,

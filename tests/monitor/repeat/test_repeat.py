@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import re
+import time
 from collections.abc import Callable, Iterable
 from itertools import product
 from pathlib import Path
@@ -14,9 +15,11 @@ from typing import Any
 import pytest
 
 from monitor.__main__ import main
+from monitor.repeat import cli
 from monitor.repeat.judge import Latency, Repeated, judge, repeat_schema
 from monitor.repeat.run import Run, Shown, expected, read_run
 from monitor.repeat.runs import ListedRow, ListedRun, RowKind, load_runs, runs_schema
+from spec.cli import working
 from spec.stream.outcome import ModeVerdict
 from tests.schemas import faults
 
@@ -513,6 +516,15 @@ class TestCommand:
         assert [None, {"failures": 1, "p50_ns": 500_000, "p95_ns": 500_000}, None] == [
             row["latency"] for row in found["rows"]
         ]
+
+    def test_progress(self, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+        """Where it is piped, long reading says which run is read, and for how many seconds."""
+        monkeypatch.setattr(working, "EVERY", 0.01)
+        monkeypatch.setattr(cli, "read_run", lambda *of: (time.sleep(0.1), read_run(*of))[1])
+        assert 0 == main(["repeat", SAMPLE])
+        said = capsys.readouterr().err.splitlines()
+        assert all(re.fullmatch(r"run [123] of 3: .*\.jsonl \(\d+ s\)", line) for line in said)
+        assert {"1", "2", "3"} == {line.split()[1] for line in said}
 
     def test_markdown(self, tmp_path: Path, capsys: Capture) -> None:
         """Markdown is written to a file, and over no input."""

@@ -1,12 +1,16 @@
 """The environment turns the plugin on, and a file says how."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from runtime_hooks.entry import register, switched_on
 from runtime_hooks.settings.config import Settings, SettingsError, load
+from runtime_hooks.settings.switch import REQUIRE
+from runtime_hooks.trace.faults import NotArmed
 from spec.claims.states import Mode
+from tests.installation import call, environment
 
 
 class TestSwitch:
@@ -31,6 +35,41 @@ class TestSwitch:
         register()
         assert "resident-claims is not armed" in caplog.text
         assert "/nowhere/settings.json" in caplog.text
+
+
+class TestRequired:
+    """RESIDENT_CLAIMS_REQUIRE"""
+
+    @pytest.mark.parametrize(
+        ("switch", "says"),
+        [("/nowhere/settings.json", "/nowhere/settings.json"), ("off", "does not turn it on")],
+    )
+    def test_raises(
+        self, switch: str, says: str, monkeypatch: pytest.MonkeyPatch, caplog: Any
+    ) -> None:
+        """Where the plugin is required, what is not armed is logged and ends the start."""
+        monkeypatch.setenv("RESIDENT_CLAIMS", switch)
+        monkeypatch.setenv(REQUIRE, "1")
+        with pytest.raises(NotArmed, match=f"{says}.*; {REQUIRE} is set, so vLLM ends"):
+            register()
+        assert says in caplog.text
+
+    @pytest.mark.parametrize("module", ["spec", "msgspec"])
+    def test_broken(self, module: str, tmp_path: Path) -> None:
+        """So it is where an import fails, or another module shadows one of ours."""
+        (tmp_path / f"{module}.py").write_text("")
+        env = {**environment(tmp_path), "RESIDENT_CLAIMS": "1", REQUIRE: "1"}
+        done = call(
+            "-c", "from runtime_hooks.entry import register; register()", cwd=tmp_path, env=env
+        )
+        assert 1 == done.returncode
+        assert "NotArmed: resident-claims is not armed: " in done.stderr
+
+    def test_off(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """0 lets the engine start."""
+        monkeypatch.setenv("RESIDENT_CLAIMS", "")
+        monkeypatch.setenv(REQUIRE, "0")
+        register()
 
 
 class TestSettings:
