@@ -43,12 +43,13 @@ class Run:
         hit: blocks found in the pool at its first admission; `loaded`: those found in a tier.
         computed: tokens of the prompt that were computed, also those computed again.
         victims: keys that were evicted for it.
+        blockers: claims that kept it out, if it was refused.
     """
 
     __slots__ = (
-        "admitted", "arrived", "blocks", "claimed", "computed", "deferred", "ended", "first",
-        "generated", "hit", "keys", "loaded", "needed", "number", "preempted", "request", "since",
-        "step", "stored", "victims",
+        "admitted", "arrived", "blockers", "blocks", "claimed", "computed", "deferred", "ended",
+        "first", "generated", "hit", "keys", "loaded", "needed", "number", "preempted", "request",
+        "since", "step", "stored", "victims",
     )  # fmt: skip
 
     def __init__(self, request: Request, block: int, arrived: float, fresh: int) -> None:
@@ -60,6 +61,7 @@ class Run:
         self.request, self.keys, self.arrived = request, keys, arrived
         self.needed = -(-tokens // block)
         self.blocks: list[int] = []
+        self.blockers: list[str] = []
         self.victims: list[int] = []
         self.admitted = self.first = self.ended = self.since = inf
         self.generated = self.hit = self.loaded = self.computed = self.stored = 0
@@ -89,6 +91,11 @@ class Engine:
     def now(self) -> float:
         """Seconds since the start of the workload."""
         return self._simulation.now
+
+    @property
+    def block(self) -> int:
+        """Tokens of a block."""
+        return self._simulation.block
 
     @property
     def tally(self) -> Tally:
@@ -338,7 +345,9 @@ class _Simulation:
     ) -> None:
         run = Run(request, self.block, self.now, self._fresh)
         self._fresh -= len(run.keys)
-        engine = route(self.engines, run) if len(self.engines) > 1 else self.engines[0]
+        first = engine = self.engines[0]
+        if len(self.engines) > 1:
+            engine = first.policy.home(self.engines, run) or route(self.engines, run)
         changed[engine] = None
         engine.arrive(run)
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from models.simulation.engine import Engine, Run
 
-__all__ = ["Owner", "Quantiles", "Row", "Summary", "Tally"]
+__all__ = ["Quantiles", "Row", "Summary", "Tally", "Waits"]
 
 _OWNERS: Final = 1_000
 OTHERS: Final = "(others)"
@@ -25,7 +25,8 @@ class Row(msgspec.Struct, frozen=True):
     """What became of one request; times are in seconds from the start of the workload.
 
     `hit` and `loaded` are tokens found in the pool and in a tier; `victims` are the keys of the
-    contents that were evicted for the request. `refused` is the reason, if it was refused.
+    contents that were evicted for the request. `refused` is the reason, if it was refused, and
+    `blockers` are the claims that kept it out.
     """
 
     policy: str
@@ -42,6 +43,7 @@ class Row(msgspec.Struct, frozen=True):
     preempted: int
     deferred: bool
     refused: str | None
+    blockers: list[str]
     victims: list[int]
 
 
@@ -54,8 +56,8 @@ class Quantiles(msgspec.Struct, frozen=True):
     p99: float
 
 
-class Owner(msgspec.Struct):
-    """The requests of one owner: how many, refused ones, and the seconds that they waited."""
+class Waits(msgspec.Struct):
+    """Some requests: how many, refused ones, and the seconds that they waited for admission."""
 
     requests: int = 0
     refused: int = 0
@@ -66,9 +68,9 @@ class Owner(msgspec.Struct):
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """What one policy did with a workload.
 
-    Tokens are of prompts. `recomputed_tokens` are computed tokens whose content had been cached and
-    was evicted. `claims` counts what became of claims, by name; `harms` lost claimed blocks, by
-    reason.
+    Tokens are of prompts that were served; `recomputed_tokens` are computed tokens whose content
+    had been cached and was evicted. `classes` are requests with a claim, and others. `claims`
+    counts what became of claims, `harms` the claimed blocks that were lost, by reason.
     """
 
     policy: str
@@ -87,7 +89,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     first_token_s: Quantiles
     end_s: Quantiles
     makespan_s: float
-    owners: dict[str, Owner]
+    owners: dict[str, Waits]
+    classes: dict[str, Waits]
     claims: dict[str, int]
     harms: dict[str, int]
 
@@ -116,7 +119,8 @@ class Tally:
         self.harms: dict[str, int] = {}
         self._block, self._rows = block, rows
         self._waits, self._firsts, self._ends = array("d"), array("d"), array("d")
-        self._owners: dict[str, Owner] = {}
+        self._owners: dict[str, Waits] = {}
+        self._classes: dict[str, Waits] = {}
         self._refused: dict[str, int] = {}
         self._evicted: set[int] = set()
         self._prompt = self._hit = self._loaded = self._computed = self._recomputed = 0
@@ -157,25 +161,29 @@ class Tally:
         self._firsts.append(run.first - run.arrived)
         self._ends.append(run.ended - run.arrived)
         self._prompt += run.request.prompt
-        owner = self._owner(run)
-        owner.waited_s += wait
-        owner.longest_s = max(owner.longest_s, wait)
+        for each in self._count(run):
+            each.waited_s += wait
+            each.longest_s = max(each.longest_s, wait)
         self._close(engine, run, None)
 
     def refused(self, engine: Engine, run: Run, reason: str) -> None:
         """A request was refused."""
         self._refused[reason] = self._refused.get(reason, 0) + 1
-        self._owner(run).refused += 1
+        for each in self._count(run):
+            each.refused += 1
         self._close(engine, run, reason)
 
-    def _owner(self, run: Run) -> Owner:
+    def _count(self, run: Run) -> tuple[Waits, Waits]:
+        """Count a request for its owner, and for those with or without a claim."""
         name = run.request.owner or ""
-        found = self._owners.get(name)
-        if found is None:
+        owner = self._owners.get(name)
+        if owner is None:
             name = name if len(self._owners) < _OWNERS else OTHERS
-            found = self._owners.setdefault(name, Owner())
-        found.requests += 1
-        return found
+            owner = self._owners.setdefault(name, Waits())
+        kind = self._classes.setdefault("claimed" if run.claimed else "other", Waits())
+        owner.requests += 1
+        kind.requests += 1
+        return owner, kind
 
     def _close(self, engine: Engine, run: Run, reason: str | None) -> None:
         self._last = max(self._last, run.ended)
@@ -198,6 +206,7 @@ class Tally:
                 run.preempted,
                 run.deferred,
                 reason,
+                run.blockers,
                 run.victims,
             )
         )
@@ -222,6 +231,7 @@ class Tally:
             end_s=_quantiles(self._ends),
             makespan_s=self._last,
             owners=self._owners,
+            classes=self._classes,
             claims=self.claims,
             harms=self.harms,
         )

@@ -175,11 +175,17 @@ class RankedPool(Pool):
 
     Args:
         rank: the rank of a key, or None.
+        over: the keys whose rank is over when blocks are taken.
     """
 
-    def __init__(self, blocks: int, rank: Callable[[int], float | None]) -> None:
+    def __init__(
+        self,
+        blocks: int,
+        rank: Callable[[int], float | None],
+        over: Callable[[], Iterable[int]] = tuple,
+    ) -> None:
         super().__init__(blocks)
-        self._rank = rank
+        self._rank, self._over = rank, over
         self._ranked: dict[int, int] = {}  # unused blocks, with the number of their entry
         self._heap: list[tuple[float, int, int]] = []  # rank, number, block; some are outdated
         self._number = 0
@@ -189,15 +195,21 @@ class RankedPool(Pool):
         """The blocks that no request uses and no policy holds."""
         return len(self._blank) + len(self._queue) + len(self._ranked)
 
+    def take(self, count: int) -> tuple[list[int], list[int]]:
+        """Take blocks from the head of the free queue, after those whose rank is over left it."""
+        self.rank(self._over())
+        return super().take(count)
+
     def rank(self, keys: Iterable[int]) -> None:
-        """Rank the unused blocks of these keys anew."""
-        for key in keys:
-            place = self._places.get(key)
-            if place is not None:
-                for block in [place] if isinstance(place, int) else list(place):
-                    if not self._users[block]:
-                        self._leave(block)
-                        self._enter(block, key)
+        """Rank the unused blocks of these keys anew, in the order in which they became free."""
+        places = (self._places.get(key, {}) for key in keys)
+        found = [b for place in places for b in ([place] if isinstance(place, int) else place)]
+        unused = [block for block in found if not self._users[block]]
+        for block in sorted(unused, key=lambda block: self._ranked.get(block, 0)):
+            key = self._keys[block]
+            assert key is not None
+            self._leave(block)
+            self._enter(block, key)
 
     def _next(self) -> int:
         if self._queue:

@@ -8,6 +8,8 @@ import msgspec
 
 from models.simulation.policies.base import Policy
 from models.simulation.policies.caching import NoReuse, Oracle
+from models.simulation.policies.claims import Claims
+from models.simulation.policies.kept import Offload, Pin, Retention
 from spec.language.errors import SpecError
 from spec.language.suggest import resolve
 
@@ -18,7 +20,9 @@ if TYPE_CHECKING:
 
 __all__ = ["POLICIES", "Chosen", "chosen"]
 
-POLICIES: Final[dict[str, type[Policy]]] = {each.name: each for each in (Policy, NoReuse, Oracle)}
+_ALL: Final = (Policy, NoReuse, Pin, Retention, Offload, Claims, Oracle)
+
+POLICIES: Final[dict[str, type[Policy]]] = {each.name: each for each in _ALL}
 
 
 class Chosen(NamedTuple):

@@ -47,6 +47,10 @@ class Policy:
         """The pool of the engine."""
         return Pool(blocks)
 
+    def home(self, engines: Sequence[Engine], run: Run) -> Engine | None:
+        """The engine that a request must go to, or None; asked of the first engine's policy."""
+        return None
+
     def arrives(self, engine: Engine, run: Run) -> str | None:
         """Decide on a request that arrived: None queues it, DEFER keeps it, a reason refuses it."""
         return None
