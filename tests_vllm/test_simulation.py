@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from math import inf
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest

@@ -31,7 +31,7 @@ __all__ = ["SCHEMA", "compare", "register"]
 SCHEMA: Final = "resident-claims/simulation/1"
 _EVERY: Final = 4_096
 _EXAMPLE: Final = (
-    "Example: resident-claims simulate workload.jsonl --blocks 4000 --policy pin:ttl=40"
+    "Example: python -m models workload requests.jsonl --blocks 4000 --policy pin:ttl=40"
 )
 
 
@@ -58,7 +58,7 @@ def compare(
         blocks: usable blocks of each engine's pool.
         max_running: requests that an engine runs at once.
         rows: takes a row for each request and policy.
-        says: is told from time to time how far it is.
+        says: called from time to time with how far it is.
     """
     found = []
     for each in policies:

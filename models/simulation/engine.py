@@ -248,6 +248,7 @@ class Engine:
         self._store(run, (request.prompt + max(request.output, 1) - 1) // self._simulation.block)
         self.policy.ends(self, run)
         self._leave(run)
+        self.policy.ended(self, run)
         run.ended = self.now
         self.tally.served(self, run)
         self._simulation.followed(run)

@@ -72,6 +72,9 @@ class Policy:
     def ends(self, engine: Engine, run: Run) -> None:
         """A request has its answer; its blocks are still in use."""
 
+    def ended(self, engine: Engine, run: Run) -> None:
+        """A request has its answer; its blocks are free, as far as no policy holds them."""
+
     def wakes(self, engine: Engine, what: Any) -> None:
         """A time given to `engine.wake` has come."""
 

@@ -161,12 +161,12 @@ class Claims(Policy):
         A claimed block that is cached is not shared where no hit can reach it.
         """
         more, most = {*keys}, (run.request.prompt - 1) // engine.block
-        reach, spared = len(engine.pool.find(run.keys, most)), 0
+        reach, shared = len(engine.pool.find(run.keys, most)), 0
         for at, key in enumerate(run.keys[:most]):
             if key not in self._owned and key not in more:
                 break
-            spared += not (key in engine.pool and at >= reach)
-        return run.needed - spared
+            shared += not (key in engine.pool and at >= reach)
+        return run.needed - shared
 
     def _blockers(self, over: int) -> list[_Claim]:
         """Claims without which a request fits, none of which is superfluous."""
@@ -189,9 +189,9 @@ class Claims(Policy):
         total = len(self._owned) + sum(key not in self._owned for key in keys)
         fits = total <= self._options.quota * engine.pool.blocks
         if fits and self._counts:
-            others = [each for each in (*engine.running, *engine.waiting) if each is not run]
+            others = (*engine.running, *engine.waiting)
             needs = [max(each.stated, self._needed(engine, each)) for each in others]
-            if run not in engine.running:
+            if self._options.on == "prefix":
                 needs.append(self._needed(engine, run, keys))
             fits = total + max(needs, default=0) <= engine.pool.blocks
         if not fits:
@@ -206,14 +206,14 @@ class Claims(Policy):
         )
         if self._options.lasts is not None:
             engine.wake(engine.now + self._options.lasts, (_ENDS, claim))
+        if isinstance(engine.pool, RankedPool):
+            engine.pool.rank([key for key in keys if self._owned[key] == 1])
         self._settle(engine, keys)
         return claim
 
     def _settle(self, engine: Engine, keys: Sequence[int]) -> None:
-        """Exclude one block of each claimed content that is cached, or rank it."""
-        if isinstance(engine.pool, RankedPool):
-            engine.pool.rank(keys)
-        elif self._holds and self._owned:
+        """Exclude one block of each claimed content that is cached, where the mode does."""
+        if self._holds and self._owned:
             for key in keys:
                 if key in self._owned and key not in self._pins and key in engine.pool:
                     (block,) = engine.pool.find((key,), 1)
@@ -268,7 +268,7 @@ class Claims(Policy):
         elif gone:
             engine.tally.harmed("evicted", len(gone))
 
-    def ends(self, engine: Engine, run: Run) -> None:
+    def ended(self, engine: Engine, run: Run) -> None:
         """Claim the prompt of a turn that calls a tool, in place of that of the turn before."""
         session = run.request.session
         if self._options.on != "turn" or session is None:
