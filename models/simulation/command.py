@@ -213,7 +213,7 @@ def put(out: Page, document: dict[str, Any]) -> None:
             f"{each.deferred}",
             f"{each.wait_s.p99:.2f} s",
             f"{each.first_token_s.p99:.2f} s",
-            each.policy,
+            each.policy.replace(":", ": ").replace(",", ", "),
         )
         for each in sorted(found, key=lambda each: -each.saved)
     ]
