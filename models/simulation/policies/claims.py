@@ -142,17 +142,18 @@ class Claims(Policy):
         over = len(self._owned) + run.stated - engine.pool.blocks
         if over <= 0:
             return None
-        blockers = self._blockers(over)
         if self._options.mode is Mode.DEMOTABLE:
-            for claim in blockers:
+            yielding = self._blockers(over, but=run.keys[:1])
+            for claim in yielding:
                 self._end(engine, claim, "demoted")
-            return None
+            if yielding:
+                return None
         if until > engine.now:
             self._deferred[run] = until
             if not run.deferred:
                 engine.wake(until, (_WAITED, run))
             return DEFER
-        run.blockers = [claim.name for claim in blockers]
+        run.blockers = [claim.name for claim in self._blockers(over)]
         return str(self._options.mode)
 
     def _needed(self, engine: Host, run: Run, keys: Sequence[int] = ()) -> int:
@@ -168,17 +169,22 @@ class Claims(Policy):
             shared += not (key in engine.pool and at >= reach)
         return run.needed - shared
 
-    def _blockers(self, over: int) -> list[_Claim]:
-        """Claims without which a request fits, none of which is superfluous."""
+    def _blockers(self, over: int, but: Sequence[int] = ()) -> list[_Claim]:
+        """Claims without which a request fits, the largest first; none where there are too few.
+
+        Args:
+            but: leave out the claims that begin with this key: the request shares their blocks.
+        """
         chosen, owned, freed = list[_Claim](), dict(self._owned), 0
         for claim in sorted(self._claims.values(), key=lambda each: -len(each.keys)):
             if freed >= over:
                 break
-            for key in claim.keys:
-                owned[key] -= 1
-                freed += not owned[key]
-            chosen.append(claim)
-        return chosen
+            if claim.keys[0] not in but:
+                for key in claim.keys:
+                    owned[key] -= 1
+                    freed += not owned[key]
+                chosen.append(claim)
+        return chosen if freed >= over else []
 
     def _claim(self, engine: Host, name: str, keys: tuple[int, ...], run: Run) -> _Claim | None:
         """Accept a claim, if it is within the quota and all requests fit beside it.
