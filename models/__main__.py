@@ -1,4 +1,4 @@
-"""`python -m models`: lists, shows, simulates and explores executable models of runtimes."""
+"""`python -m models`: lists, shows, walks and explores executable models of runtimes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typer
 
 from models.budget.command import register as register_budget
 from models.explorer.starts import starts_of
-from models.framework.explore import simulate
+from models.framework.explore import walk
 from models.framework.stepper import Stepper
 from models.loading import load, load_inferred
 from models.registry import RUNTIMES, parts, runtime
@@ -40,9 +40,10 @@ from spec.language.errors import SpecError
 
 app = new_app(
     "models",
-    "List, show, simulate and explore models of serving runtimes.",
+    "List, show, walk and explore models of serving runtimes.",
     modules={
-        "generate": "models.simulation.workload.command",
+        "simulate": "models.simulation.command",
+        "workload": "models.simulation.workload.command",
         "calibrate": "models.simulation.calibrate_command",
     },
     epilog="Example: python -m models show vllm_pool",
@@ -101,8 +102,8 @@ def show(
         raise typer.Exit(1)
 
 
-@app.command("simulate", epilog="Example: python -m models simulate vllm_pool --seed 7 --steps 20")
-def simulate_model(
+@app.command("walk", epilog="Example: python -m models walk vllm_pool --seed 7 --steps 20")
+def walk_model(
     name: _Name,
     seed: Annotated[int, typer.Option(help="The same seed makes the same run.", min=0)] = 0,
     steps: Annotated[int, typer.Option(help="Actions, at most.", min=1, max=_MOST)] = 50,
@@ -122,7 +123,7 @@ def simulate_model(
     """
     check_target(output)
     model, shim = load_inferred(name, inference)
-    lines = as_jsonl(trace_of(simulate(model, seed, steps, Stepper(model, shim)), shim))
+    lines = as_jsonl(trace_of(walk(model, seed, steps, Stepper(model, shim)), shim))
     if output is None:
         typer.echo(lines, nl=False)
     else:

@@ -362,7 +362,7 @@ class TestToys:
         """Its states are counted, its runs are its own, and the page of models has it."""
         copy = copies(MODEL)
         shown = copy.told("python -m models show NAME")
-        assert 0 == copy.run("python -m models simulate NAME -o TRACE.jsonl").returncode
+        assert 0 == copy.run("python -m models walk NAME -o TRACE.jsonl").returncode
         found = copy.told("python -m proofs accepts NAME TRACE.jsonl")
         assert 0 == copy.run("python -m models docs").returncode
 

@@ -98,11 +98,12 @@ class TestHelp:
                 "schema",
             ],
             "models": [
-                "generate",
+                "simulate",
+                "workload",
                 "calibrate",
                 "list",
                 "show",
-                "simulate",
+                "walk",
                 "explore",
                 "pressure",
                 "sweep",
@@ -126,7 +127,7 @@ class TestHelp:
         assert 0 == run(APPS[name], [command, "--help"])
         out = capsys.readouterr().out
         assert f"Example: python -m {name} {command}" in out
-        writes = command in ("schema", "simulate") or (name, command) == ("models", "pressure")
+        writes = command in ("schema", "walk") or (name, command) == ("models", "pressure")
         serves = command in ("explore", "mcp")
         assert writes or serves or "--format" in out  # they print, or write, JSON
         example = out.split("Example: ")[1].split()

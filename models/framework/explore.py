@@ -19,7 +19,7 @@ from models.framework.stepper import FIRST, Names, Stepper
 from spec.claims.states import Mode
 from spec.language.errors import SpecError
 
-__all__ = ["LIMIT", "LOADED", "Reach", "Step", "check_facts", "reach", "simulate"]
+__all__ = ["LIMIT", "LOADED", "Reach", "Step", "check_facts", "reach", "walk"]
 
 State = TypeVar("State", bound=Hashable)
 
@@ -98,9 +98,7 @@ def _itself(state: State) -> tuple[State, tuple[int, ...]]:
     return state, ()
 
 
-def simulate(
-    model: Model[Any], seed: int, steps: int, facts: Stepper | None = None
-) -> Iterator[Step]:
+def walk(model: Model[Any], seed: int, steps: int, facts: Stepper | None = None) -> Iterator[Step]:
     """A random run of at most so many actions; the same seed makes the same run.
 
     Args:

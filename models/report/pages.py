@@ -20,7 +20,7 @@ _INTRO: Final = """# Models of runtimes
 A model is a small transition system that can be compared with the source of its runtime: its \
 states are what the runtime keeps, its actions what the runtime does in one atomic step, and each \
 action emits what hooks would observe. `python -m models show NAME` counts its states, `python \
--m models explore NAME` [shows them in a browser](explore.md), `python -m models simulate NAME` \
+-m models explore NAME` [shows them in a browser](explore.md), `python -m models walk NAME` \
 writes a random run, and `python -m proofs check MODE --runtime NAME` searches it for runs that \
 break an obligation. What is inferred from the features of these runtimes, and why it does not \
 hold, is in [bad lowerings](bad-lowerings.md).

@@ -43,7 +43,7 @@ def test_simulate_is_reproducible(tmp_path: Path) -> None:
     for path, seed in zip(paths, (7, 7, 8), strict=True):
         name = "prefix cached -> best_effort"
         options = ["--seed", str(seed), "--inference", name, "-o", str(path)]
-        assert 0 == main(["simulate", "vllm_pool", *options])
+        assert 0 == main(["walk", "vllm_pool", *options])
     assert paths[0].read_bytes() == paths[1].read_bytes() != paths[2].read_bytes()
     assert "violated" == check_files([str(paths[0])]).verdict
 
@@ -54,7 +54,7 @@ def test_simulate_says_which_folder_it_makes(
     """A folder that is not there is made for `-o`, and that is said, once."""
     target = tmp_path / "new" / "folder" / "run.jsonl"
     for said in (f"made the folder {target.parent}\n", ""):
-        assert 0 == main(["simulate", "vllm_pool", "--steps", "3", "-o", str(target)])
+        assert 0 == main(["walk", "vllm_pool", "--steps", "3", "-o", str(target)])
         assert ("", said) == capsys.readouterr()
     assert target.read_bytes()
 
@@ -63,7 +63,7 @@ def test_simulate_without_an_inference_states_facts_alone(
     capsysbinary: pytest.CaptureFixture[bytes],
 ) -> None:
     """A runtime without claims names none."""
-    assert 0 == main(["simulate", "vllm_pool", "--steps", "20"])
+    assert 0 == main(["walk", "vllm_pool", "--steps", "20"])
     lines = [json.loads(line) for line in capsysbinary.readouterr().out.splitlines()]
     assert lines
     assert not any("claim_id" in line for line in lines)
@@ -74,11 +74,11 @@ def test_simulate_without_an_inference_states_facts_alone(
     [
         (["show", "vllm_poo"], "did you mean vllm_pool"),
         (["show", "vllm_pool:no"], "there is no variant 'no'"),
-        (["simulate", "vllm_pool", "--seed", "seven"], "--seed"),
-        (["simulate", "vllm_pool", "--seed", "-1"], "--seed"),
-        (["simulate", "vllm_pool", "--steps", "0"], "--steps"),
-        (["simulate", "vllm_pool", "--inference", "pin"], "inference of this model"),
-        (["simulate", "vllm_pool", "-o", "/proc/none/x"], "cannot write"),
+        (["walk", "vllm_pool", "--seed", "seven"], "--seed"),
+        (["walk", "vllm_pool", "--seed", "-1"], "--seed"),
+        (["walk", "vllm_pool", "--steps", "0"], "--steps"),
+        (["walk", "vllm_pool", "--inference", "pin"], "inference of this model"),
+        (["walk", "vllm_pool", "-o", "/proc/none/x"], "cannot write"),
     ],
 )
 def test_bad_input(arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -38,8 +38,8 @@ class TestHelp:
     def test_declared(self) -> None:
         """The commands listed are these."""
         names = "check report follow watch routes pressure repeat evidence samples explain prove "
-        names += "recheck label counterexamples budget models workload calibrate diagram spec mcp "
-        names += "doctor claims demo"
+        names += "recheck label counterexamples budget models simulate workload calibrate "
+        names += "diagram spec mcp doctor claims demo"
         assert names.split() == list(COMMANDS)
 
     def test_overview(self, capsys: Capture) -> None:

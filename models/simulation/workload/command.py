@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["Described", "describe", "register"]
 
 _EXAMPLE: Final = (
-    "Example: python -m models generate agents:sessions=200,turns=8,jps=2 "
+    "Example: python -m models workload agents:sessions=200,turns=8,jps=2 "
     "-o build/agents.jsonl --as mooncake"
 )
 _MOST_KEYS: Final = 4_000_000
@@ -34,7 +34,7 @@ _MOST_KEYS: Final = 4_000_000
 
 def register(app: typer.Typer) -> None:
     """Add the command to an application."""
-    app.command("generate", epilog=_EXAMPLE)(_workload)
+    app.command("workload", epilog=_EXAMPLE)(_workload)
 
 
 class Described(msgspec.Struct, frozen=True):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.framework.explore import simulate
+from models.framework.explore import walk
 from models.framework.reduction import read, reduce
 from models.framework.shims import Shim, claim_of, events_of
 from models.runtimes.vllm_pool import Prompt, VllmPool
@@ -41,7 +41,7 @@ def found(judge: Judge) -> Any:
 def test_a_claim_comes_to_the_same(seed: int, mode: Mode) -> None:
     """Reduced after every event, frozen and thawed, or not: the verdicts are the same."""
     shim, whole, other = Shim(mode, frozenset({"keep"})), Judge(mode), Judge(mode)
-    for step in simulate(POOL, seed, 25):
+    for step in walk(POOL, seed, 25):
         for event in events_of(shim, step.emits):
             whole.take(Line(1, (event,)))
             other.take(Line(1, (event,)))
@@ -61,7 +61,7 @@ def test_what_is_forgotten() -> None:
     """Of the claim its counts are forgotten, of another one where its observers stand."""
     mode = Mode.HARD_PROTECTED
     shim, judge = Shim(mode, frozenset({"keep"})), Judge(mode)
-    for step in simulate(POOL, 1, 25):
+    for step in walk(POOL, 1, 25):
         for event in events_of(shim, step.emits):
             judge.take(Line(1, (event,)))
     assert {ONE, claim_of("b")} <= set(judge.claims)

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from models.framework.explore import simulate
+from models.framework.explore import walk
 from models.framework.model import Action, Model, Next
 from models.framework.shims import PLAIN, events_of
 from models.runtimes.plugin.model import TAKES, VARIANTS, Plugin
@@ -212,7 +212,7 @@ class TestModel:
         """Random runs of the model are accepted by it, up to their last event."""
         model = VARIANTS[mode]()
         for seed in range(20):
-            steps = list(simulate(model, seed, 25))
+            steps = list(walk(model, seed, 25))
             events = [event for step in steps for event in events_of(PLAIN, step.emits)]
             found = accepts(model, events)
             assert ACCEPTED == found.verdict

@@ -13,7 +13,7 @@ from typing import Any, Final
 import pytest
 
 from models.__main__ import main as models
-from models.framework.explore import LOADED, Step, check_facts, simulate
+from models.framework.explore import LOADED, Step, check_facts, walk
 from models.framework.model import Action, Emitted, Event, Fact, Model, Next, fact, signal
 from models.framework.stepper import Stepper
 from models.registry import RUNTIMES, model_of, runtime
@@ -130,8 +130,8 @@ FAULTY: Final[dict[type[Faulty], str]] = {
 
 COMMANDS: Final[dict[str, tuple[Callable[[list[str]], int], list[str]]]] = {
     "show": (models, ["show", NAME]),
-    "simulate": (models, ["simulate", NAME]),
-    "simulate inferred": (models, ["simulate", NAME, "--inference", "planted -> hard_protected"]),
+    "walk": (models, ["walk", NAME]),
+    "walk inferred": (models, ["walk", NAME, "--inference", "planted -> hard_protected"]),
     "check": (proofs, ["check", "hard_protected", "--runtime", NAME]),
     "compare": (proofs, ["compare", NAME]),
     "counterexamples": (proofs, ["counterexamples", "--runtime", NAME, "-o", "suite"]),
@@ -208,7 +208,7 @@ class Long(VllmPool):
 
 
 LATE: Final = (
-    ["simulate", NAME, "--steps", "60"],
+    ["walk", NAME, "--steps", "60"],
     pytest.param(["check", "hard_protected", "--runtime", NAME], marks=pytest.mark.deep),
 )
 
@@ -222,7 +222,7 @@ def test_what_comes_late_is_refused_where_it_comes(
     """A fault behind the states that are looked at first is refused by who comes to it."""
     plant(Long)
     check_facts(Long())
-    assert 2 == (models if arguments[0] == "simulate" else proofs)(list(arguments))
+    assert 2 == (models if arguments[0] == "walk" else proofs)(list(arguments))
     out, error = capsys.readouterr()
     assert ("", 1) == (out, error.count("\n"))
     assert "vllm_pool, action finish(r" in error
@@ -233,9 +233,9 @@ def test_a_run_is_refused_at_the_action() -> None:
     """Of a random run each step is given until the one that contradicts those before it."""
     model, steps = EndsTwice(), list[Step]()
     with pytest.raises(SpecError, match=r"action finish\(r\d\)"):
-        steps.extend(simulate(model, 0, 60, Stepper(model)))
+        steps.extend(walk(model, 0, 60, Stepper(model)))
     assert steps
-    assert steps == list(simulate(model, 0, len(steps)))
+    assert steps == list(walk(model, 0, len(steps)))
     assert "finish" not in {step.action.name for step in steps}
 
 

@@ -84,7 +84,7 @@ def test_nothing_is_written(
     [
         "models list",
         "models show lmcache",
-        "models simulate lmcache --steps 20000",
+        "models walk lmcache --steps 20000",
         "models sweep --format json",
         "proofs check hard_protected --runtime vllm_pool",
         f"proofs accepts kv_lease {RECORDED}/lease-offloadable.jsonl -v",

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from models.framework.explore import reach, simulate
+from models.framework.explore import reach, walk
 from models.framework.model import Action, Next, fact
 from models.framework.shims import Shim, claim_of, events_of
 from models.runtimes.vllm_pool import Prompt, VllmPool
@@ -203,7 +203,7 @@ def test_what_is_no_event_is_refused(emits: Any, says: str) -> None:
     with pytest.raises(SpecError, match=refused):
         search(Strange(), Shim(mode, KEEP), mode, "claim_identity", "a")
     with pytest.raises(SpecError, match=refused):
-        list(simulate(Strange(), 0, 60))
+        list(walk(Strange(), 0, 60))
     with pytest.raises(SpecError, match=refused):
         reach(Strange())
 

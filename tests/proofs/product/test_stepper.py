@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.framework.explore import simulate
+from models.framework.explore import walk
 from models.framework.model import Model
 from models.framework.shims import PLAIN, Shim, claim_of
 from models.framework.stepper import FIRST, Stepper
@@ -39,7 +39,7 @@ def follow(model: Model[Any], shim: Shim, mode: Mode, seed: int, length: int) ->
     tracked = model.holders[0]
     judge = Stepper(model, shim, mode, tracked)
     configuration, steps = FIRST, []
-    for step in simulate(model, seed, length):
+    for step in walk(model, seed, length):
         configuration = judge.path(configuration, step.emits)[-1]
         steps.append((step.action, step.emits))
         claim = judged(Run(None, tuple(steps)).events(shim), mode).claims.get(claim_of(tracked))
@@ -83,7 +83,7 @@ def test_other_claims_are_followed_for_their_blocks() -> None:
         judge = Stepper(model, shim, mode, tracked)
         for seed in range(60):
             configuration = FIRST
-            for step in simulate(model, seed, 40):
+            for step in walk(model, seed, 40):
                 configuration = judge.path(configuration, step.emits)[-1]
         sizes.append(len(judge))
     assert sizes[1] < sizes[0]

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.framework.explore import simulate
+from models.framework.explore import walk
 from models.framework.shims import Shim, events_of
 from models.framework.symmetry import relabelled as relabelled_names
 from models.runtimes.vllm_pool import Prompt, VllmPool
@@ -51,7 +51,7 @@ def lines_of(chance: Random, mode: Mode) -> list[Line]:
 def events_of_pool(seed: int, mode: Mode) -> list[Event]:
     """A random run of a pool, with claims."""
     shim = Shim(mode, KEEP)
-    return [event for step in simulate(POOL, seed, 20) for event in events_of(shim, step.emits)]
+    return [event for step in walk(POOL, seed, 20) for event in events_of(shim, step.emits)]
 
 
 def after(mode: Mode, events: list[Event]) -> Judge:
