@@ -214,7 +214,6 @@ def test_lru(make: Make, seed: int, usable: int, outputs: tuple[int, ...]) -> No
     source = random.Random(seed)
     engine = make(usable, engine={"max_model_len": usable * BLOCK}, enforce=())
     requests, served = Watched(engine).play(workload(source, 60, outputs))
-    assert any(each.hit for each in served)
     assert any(each.victims for each in served)
     assert served == simulated(requests, usable, "lru")
 
