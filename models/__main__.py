@@ -9,6 +9,7 @@ from typing import Annotated, Final
 
 import typer
 
+from models.experiments.command import add_experiments
 from models.explorer.starts import starts_of
 from models.framework.explore import simulate
 from models.framework.stepper import Stepper
@@ -198,6 +199,7 @@ def sweep_pools(
     )
 
 
+add_experiments(app)
 add_docs(app, pages, of="models")
 
 
