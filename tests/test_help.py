@@ -61,7 +61,16 @@ class TestHelp:
                 "docs",
                 "schema",
             ],
-            "models": ["list", "show", "simulate", "explore", "pressure", "sweep", "docs"],
+            "models": [
+                "list",
+                "show",
+                "simulate",
+                "explore",
+                "pressure",
+                "sweep",
+                "experiments",
+                "docs",
+            ],
             "runtime_hooks": ["doctor", "demo", "claims"],
         } == {name: [c for n, c in NAMES if n == name] for name in APPS}
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
+from models.experiments.answers import answers
 from models.experiments.capacity import capacity
 from models.experiments.comparison import Experiment
+from models.experiments.predictions import predictions
 from models.experiments.spans import materialization, no_admit
 from spec.language.suggest import resolve
 
@@ -16,6 +18,8 @@ EXPERIMENTS: Final[Mapping[str, Callable[[], Experiment]]] = {
     "capacity": capacity,
     "materialization": materialization,
     "no-admit": no_admit,
+    "answers": answers,
+    "predictions": predictions,
 }
 
 

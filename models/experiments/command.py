@@ -50,7 +50,7 @@ def _experiments(
         path_option("--output", "-o", metavar="DIR", help="Write the page and its figures there."),
     ] = None,
     check: Annotated[
-        bool, typer.Option("--check", help="Write nothing; exit 1 if a file in DIR is stale.")
+        bool, typer.Option("--check", help="Compare alone; exit 1 if a file in DIR is stale.")
     ] = False,
     png: Annotated[bool, typer.Option("--png", help="Write figures as PNG, too.")] = False,
     form: FormatOption = Format.TEXT,

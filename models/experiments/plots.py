@@ -7,9 +7,9 @@ labels repeat what colours say.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from io import BytesIO
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import Any, Final
 
 import matplotlib
@@ -77,6 +77,19 @@ def drawn(experiment: Experiment, form: str) -> bytes:
 
 def _canvas(height: float, **shape: Any) -> Any:
     return plt.subplots(figsize=(8, height), layout="constrained", **shape)
+
+
+def _apart(values: Sequence[float], gap: float) -> list[float]:
+    """Heights of labels beside lines that end at these values, at least so far apart."""
+    order = sorted(range(len(values)), key=lambda at: values[at])
+    placed = list(values)
+    for _ in values:
+        for low, high in pairwise(order):
+            overlap = gap - (placed[high] - placed[low])
+            if overlap > 1e-9:
+                placed[low] -= overlap / 2
+                placed[high] += overlap / 2
+    return placed
 
 
 def _capacity(plot: Mapping[str, Any]) -> Any:
@@ -186,7 +199,34 @@ def _materialization(plot: Mapping[str, Any]) -> Any:
     return figure
 
 
+def _answers(plot: Mapping[str, Any]) -> Any:
+    """The cost of answers over the probability of another use, and the oracle below all."""
+    figure, axes = _canvas(4.2)
+    used, turns = plot["used"], [*plot["turns"].items()]
+    colours = (VERMILION, BLUE, GREEN, PURPLE, GREY, INK)
+    ends = _apart([costs[-1] for costs in plot["cost"].values()], 5.5)
+    for (name, costs), colour, end in zip(plot["cost"].items(), colours, ends, strict=True):
+        axes.plot(used, costs, color=colour, lw=1.8)
+        axes.text(1.015, end, name, va="center", color=colour, weight="bold")
+    lowest = [min(column) for column in zip(*plot["cost"].values(), strict=True)]
+    axes.plot(used, lowest, color=INK, lw=7, alpha=0.16, solid_capstyle="round", zorder=0)
+    for (name, start), end in zip(turns, [*(at for _, at in turns[1:]), 1.0], strict=True):
+        axes.axvline(start, color=PALE, lw=1, zorder=-1)
+        axes.text(
+            (start + end) / 2, 80, f"oracle:\n{name}", ha="center", va="center", weight="bold"
+        )
+    axes.set(
+        xlim=(0, 1),
+        ylim=(0, 108),
+        xlabel="probability that the claim is used again",
+        ylabel="cost, in prefills of one block",
+    )
+    axes.set_title("The cheapest answer depends on how likely the claim is used again")
+    return figure
+
+
 DRAWN: Final[Mapping[str, Callable[[Mapping[str, Any]], Any]]] = {
+    "answers": _answers,
     "capacity": _capacity,
     "materialization": _materialization,
 }
