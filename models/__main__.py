@@ -38,7 +38,11 @@ from spec.files.writing import check_target, write_bytes
 from spec.installed import how_to_install
 from spec.language.errors import SpecError
 
-app = new_app("models", "List, show, simulate and explore models of serving runtimes.")
+app = new_app(
+    "models",
+    "List, show, simulate and explore models of serving runtimes.",
+    modules={"workload": "models.simulation.command"},
+)
 
 _MOST: Final = 100_000
 _LARGE: Final = 5_000

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Request", "Workload"]
+__all__ = ["FRESH", "Request", "Workload"]
+
+FRESH: Final = -(2**64)
+"""Keys of a workload are at least this; lower ones stand for contents that it does not state."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,6 +52,9 @@ COMMANDS: Final[dict[str, Listed]] = {
     "label": Listed("Label the modes that a described runtime supports.", "proofs", "lower"),
     "counterexamples": Listed("Refute naive inferences by runs of the runtimes' models.", "proofs"),
     "models": Listed("List, show, simulate and explore models of runtimes.", "models", WHOLE),
+    "simulate": Listed(
+        "Compare what claims and cache policies cost a workload.", "models", "workload"
+    ),
     "diagram": Listed("Draw the lifecycle, a mode or an obligation.", "spec"),
     "spec": Listed("List, show and document the specification.", "spec", WHOLE),
     "doctor": Listed("Report, hook by hook, what the vLLM plugin would do here.", "runtime_hooks"),

@@ -1,0 +1,226 @@
+"""`simulate`: replays a workload with several policies, and compares them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import msgspec
+import typer
+
+from models.simulation.advice import advice
+from models.simulation.cost import Cost, read_cost
+from models.simulation.engine import simulate
+from models.simulation.outcome import Row, Summary, Tally
+from models.simulation.policies import POLICIES, Chosen, chosen
+from models.simulation.routing import Routing, router
+from spec.cli.arguments import path_option
+from spec.cli.common import Format, FormatOption
+from spec.cli.layout import Page, print_as
+from spec.cli.working import Working
+from spec.files.writing import check_target
+from spec.language.errors import OutputError, SpecError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from models.simulation.request import Workload
+
+__all__ = ["SCHEMA", "compare", "register"]
+
+SCHEMA: Final = "resident-claims/simulation/1"
+_EVERY: Final = 4_096
+_EXAMPLE: Final = (
+    "Example: resident-claims simulate workload.jsonl --blocks 4000 --policy pin:ttl=40"
+)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to an application."""
+    app.command("workload", epilog=_EXAMPLE)(_simulate)
+
+
+def compare(
+    workload: Workload,
+    policies: Sequence[Chosen],
+    blocks: int,
+    *,
+    engines: int = 1,
+    routing: Routing = Routing.ROUND_ROBIN,
+    cost: Cost | None = None,
+    max_running: int = 256,
+    rows: Callable[[Row], object] | None = None,
+    says: Callable[[str], object] = lambda text: None,
+) -> list[Summary]:
+    """Replay a workload with each policy, in the order in which they are given.
+
+    Args:
+        blocks: usable blocks of each engine's pool.
+        max_running: requests that an engine runs at once.
+        rows: takes a row for each request and policy.
+        says: is told from time to time how far it is.
+    """
+    found = []
+    for each in policies:
+        tally = Tally(each.text, workload.block, rows)
+        make = each.made(workload, blocks, engines)
+        served = 0
+
+        def done(text: str = each.text) -> None:
+            nonlocal served
+            served += 1
+            if not served % _EVERY:
+                says(f"{text}: {served} of {len(workload.requests)} requests")
+
+        says(each.text)
+        simulate(
+            workload,
+            [make() for _ in range(engines)],
+            blocks,
+            cost=cost or Cost(),
+            tally=tally,
+            route=router(routing),
+            max_running=max_running,
+            done=done,
+        )
+        found.append(tally.summary())
+    return found
+
+
+def _simulate(
+    workload: Annotated[str, typer.Argument(metavar="WORKLOAD", help="A file of requests.")],
+    blocks: Annotated[int, typer.Option(help="Usable blocks of a pool.", min=1, max=1 << 24)],
+    policy: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME[:OPTION=VALUE,...]", help=f"Compare with lru: {', '.join(POLICIES)}."
+        ),
+    ] = None,
+    claim: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="MODE[:OPTION=VALUE,...]",
+            help="Compare claims in this mode with lru, as --policy claim:mode=MODE does.",
+        ),
+    ] = None,
+    engines: Annotated[int, typer.Option(help="Engines, a pool each.", min=1, max=1_024)] = 1,
+    routing: Annotated[
+        Routing, typer.Option(help="How requests are spread over engines.")
+    ] = Routing.ROUND_ROBIN,
+    max_running: Annotated[
+        int, typer.Option(help="Requests that an engine runs at once.", min=1, max=100_000)
+    ] = 256,
+    cost: Annotated[
+        Path | None, path_option("--cost", help="A cost file; without, made-up figures.")
+    ] = None,
+    rows: Annotated[
+        Path | None, path_option("--rows", help="Write a line of JSON for each request.")
+    ] = None,
+    form: FormatOption = Format.TEXT,
+) -> None:
+    """Replay requests over pools of KV blocks, and compare policies.
+
+    The table has the policies by the share of prompt tokens that they save, the best first.
+
+    Exit 0. 2: bad input.
+    """
+    from models.simulation.workload import read_workload
+
+    check_target(rows, reads=[workload, cost])
+    claims = [f"claim:mode={','.join(filter(None, each.split(':', 1)))}" for each in claim or ()]
+    named = [chosen(text) for text in dict.fromkeys(["lru", *(policy or ()), *claims])]
+    figures = Cost() if cost is None else read_cost(cost)
+    with Working("reading the workload") as status:
+        requests = read_workload(workload)
+        if not requests.requests:
+            raise SpecError(f"{workload} has no requests", "give a workload with some")
+        with _Lines(rows) as lines:
+            found = compare(
+                requests,
+                named,
+                blocks,
+                engines=engines,
+                routing=routing,
+                cost=figures,
+                max_running=max_running,
+                rows=None if rows is None else lines.add,
+                says=status.update,
+            )
+    advised = advice(found, blocks * engines)
+    document = {
+        "schema": SCHEMA,
+        "workload": requests.name,
+        "requests": len(requests.requests),
+        "block": requests.block,
+        "blocks": blocks,
+        "engines": engines,
+        "routing": routing,
+        "cost": figures,
+        "policies": found,
+        "advice": advised,
+    }
+    print_as(form, document, lambda out: put(out, document))
+
+
+class _Lines:
+    """Lines of JSON in a file, or nowhere."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path, self._encoder = path, msgspec.json.Encoder()
+
+    def __enter__(self) -> _Lines:
+        try:
+            self._file = self._path.open("wb") if self._path else None
+        except OSError as problem:
+            raise self._wrong(problem) from None
+        return self
+
+    def add(self, row: Row) -> None:
+        """Write a row; raises OutputError."""
+        assert self._file is not None
+        try:
+            self._file.write(self._encoder.encode(row) + b"\n")
+        except OSError as problem:
+            raise self._wrong(problem) from None
+
+    def __exit__(self, *_: object) -> None:
+        if self._file:
+            try:
+                self._file.close()
+            except OSError as problem:
+                raise self._wrong(problem) from None
+
+    def _wrong(self, problem: OSError) -> OutputError:
+        return OutputError(f"cannot write {self._path}: {problem.strerror}", "name another")
+
+
+def put(out: Page, document: dict[str, Any]) -> None:
+    """Add the table of a comparison, the best policy first, and the advice."""
+    engines = document["engines"]
+    where = f"{engines} pools, {document['routing']}" if engines > 1 else "one pool"
+    out.put(
+        f"{document['requests']} requests of {document['workload']}, {where} of "
+        f"{document['blocks']} blocks of {document['block']} tokens"
+    ).put()
+    found: list[Summary] = document["policies"]
+    base = next(each for each in found if each.policy == "lru")
+    head = ("saved", "to lru", "refused", "deferred", "wait", "first token", "policy")
+    rows = [
+        (
+            f"{each.saved:.1%}",
+            "" if each is base else f"{100 * (each.saved - base.saved):+.1f}",
+            f"{sum(each.refused.values())}",
+            f"{each.deferred}",
+            f"{each.wait_s.p99:.2f} s",
+            f"{each.first_token_s.p99:.2f} s",
+            each.policy,
+        )
+        for each in sorted(found, key=lambda each: -each.saved)
+    ]
+    out.grid(rows, head=head, gap=2)
+    out.put().put(
+        "saved: prompt tokens that were not computed, and points to lru. wait, first token: what "
+        "99 of 100 requests do not exceed, from their arrival."
+    )
+    for sentence in document["advice"]:
+        out.put().put(sentence)

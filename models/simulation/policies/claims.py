@@ -1,0 +1,285 @@
+"""Claims in each mode: which prefixes are claimed, what is excluded from eviction, who waits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal
+
+import msgspec
+
+from models.simulation.engine import DEFER
+from models.simulation.policies.base import Policy
+from models.simulation.policies.kept import Seconds
+from models.simulation.policies.prefixes import Prefixes
+from models.simulation.pool import Pool, RankedPool
+from spec.claims.states import Mode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from models.simulation.engine import Engine, Run
+    from models.simulation.request import Workload
+
+__all__ = ["Claims"]
+
+_HOLDS: Final = frozenset({Mode.HARD_PROTECTED, Mode.DEMOTABLE, Mode.EXPIRING})
+"""The modes whose blocks are excluded from eviction, and count against requests."""
+
+_ENDS, _WAITED = "ends", "waited"
+
+
+class _Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How claims are chosen, and how far they go.
+
+    `on` is what is claimed: the prefix that a prompt shares with `shared` sessions, or the prompt
+    of each turn that calls a tool, until the next turn of its session ends. `quota` is the share of
+    a pool that claims may have; `ttl` is in seconds, and endless by default, except for `expiring`.
+    A request that does not fit waits `defer` seconds before it is refused.
+    """
+
+    mode: Mode = Mode.HARD_PROTECTED
+    on: Literal["prefix", "turn"] = "prefix"
+    shared: Annotated[int, msgspec.Meta(ge=1)] = 2
+    quota: Annotated[float, msgspec.Meta(gt=0, le=1)] = 0.5
+    ttl: Seconds | None = None
+    defer: Annotated[float, msgspec.Meta(ge=0, le=1e9)] = 0.0
+
+    @property
+    def lasts(self) -> float | None:
+        """Seconds that a claim lasts, or None."""
+        return 40.0 if self.ttl is None and self.mode is Mode.EXPIRING else self.ttl
+
+
+@dataclass(eq=False)
+class _Claim:
+    """A live claim on the contents `keys`, the first of a prompt."""
+
+    name: str
+    keys: tuple[int, ...]
+    live: bool = True
+
+
+@dataclass(eq=False)
+class _Shared:
+    """What the engines of one simulation have in common: prefixes, and the homes of claims."""
+
+    prefixes: Prefixes
+    homes: dict[str, int] = field(default_factory=dict)
+
+
+class Claims(Policy):
+    """Claims as this project's plugin for vLLM keeps them, in one mode.
+
+    A claim is accepted when the first request with its prefix arrives, if the claims stay within
+    the quota. `hard_protected`: its blocks are no victims, and a request that does not fit beside
+    the claims is refused or deferred, in the name of claims that keep it out. `demotable`: claims
+    yield to such a request. `expiring`: as hard, until the time is over. `soft_priority`: claimed
+    blocks are evicted last. `offloadable`: evicted blocks are loaded again. `routed_reuse`:
+    requests go to the engine where their claim is. `best_effort`: losses are counted, no more.
+
+    Source: `runtime_hooks` of this project, `controller/arbitration.py` and
+    `enforce/victim_exclusion.py`.
+    """
+
+    name: ClassVar = "claim"
+    Options: ClassVar[type[msgspec.Struct]] = _Options
+
+    def __init__(self, shared: _Shared, options: _Options) -> None:
+        self._shared, self._options = shared, options
+        self._holds = options.mode in _HOLDS
+        self._claims: dict[str, _Claim] = {}
+        self._owned: dict[int, int] = {}  # claims that own each content
+        self._pins: dict[int, int] = {}  # the block that is excluded for a content
+        self._tier: set[int] = set()
+        self._deferred: dict[Run, float] = {}
+        self._turns: dict[str, _Claim] = {}  # by session
+
+    @classmethod
+    def made(
+        cls, workload: Workload, blocks: int, engines: int, options: Any
+    ) -> Callable[[], Policy]:
+        """Find the prefixes once, for all engines."""
+        shared = _Shared(Prefixes(workload, options.shared))
+        return lambda: cls(shared, options)
+
+    def pool(self, blocks: int) -> Pool:
+        """A pool that ranks claimed contents, where the mode does."""
+        if self._options.mode is not Mode.SOFT_PRIORITY:
+            return Pool(blocks)
+        return RankedPool(blocks, lambda key: 1.0 if key in self._owned else None)
+
+    def home(self, engines: Sequence[Engine], run: Run) -> Engine | None:
+        """The engine of the claim that a request uses, for `routed_reuse`."""
+        if self._options.mode is not Mode.ROUTED_REUSE:
+            return None
+        prefix = self._shared.prefixes.of(run.keys, run.request.prompt)
+        if prefix is None:
+            return None
+        least = min(engines, key=lambda engine: engine.load).name
+        return engines[self._shared.homes.setdefault(prefix.name, least)]
+
+    def arrives(self, engine: Engine, run: Run) -> str | None:
+        """Accept the claim of a prefix; refuse or defer a request that does not fit beside claims.
+
+        A request that is refused because of its own claim is served without the claim.
+        """
+        prefix = None
+        if self._options.on == "prefix":
+            prefix = self._shared.prefixes.of(run.keys, run.request.prompt)
+        if prefix is not None and prefix.name not in self._claims:
+            self._claim(engine, prefix.name, prefix.keys, run)
+        run.claimed = prefix is not None and prefix.name in self._claims
+        return self._decide(engine, run, engine.now + self._options.defer)
+
+    def _decide(self, engine: Engine, run: Run, until: float) -> str | None:
+        """None if a request fits; else let claims yield, or defer it, or give the reason."""
+        over = len(self._owned) + self._needed(engine, run) - engine.pool.blocks
+        if not self._holds or over <= 0:
+            return None
+        blockers = self._blockers(over)
+        if self._options.mode is Mode.DEMOTABLE:
+            for claim in blockers:
+                self._end(engine, claim, "demoted")
+            return None
+        if until > engine.now:
+            self._deferred[run] = until
+            if not run.deferred:
+                engine.wake(until, (_WAITED, run))
+            return DEFER
+        run.blockers = [claim.name for claim in blockers]
+        return str(self._options.mode)
+
+    def _needed(self, engine: Engine, run: Run, keys: Sequence[int] = ()) -> int:
+        """The blocks that a request needs besides those that it shares with claims.
+
+        A claimed block that is cached is not shared where no hit can reach it.
+        """
+        more, reach = {*keys}, (run.request.prompt - 1) // engine.block
+        spared = 0
+        for at, key in enumerate(run.keys[: run.request.prompt // engine.block]):
+            if key not in self._owned and key not in more:
+                break
+            spared += not (key in engine.pool and at >= reach)
+        return run.needed - spared
+
+    def _blockers(self, over: int) -> list[_Claim]:
+        """Claims without which a request fits, none of which is superfluous."""
+        chosen, owned, freed = list[_Claim](), dict(self._owned), 0
+        for claim in sorted(self._claims.values(), key=lambda each: -len(each.keys)):
+            if freed >= over:
+                break
+            for key in claim.keys:
+                owned[key] -= 1
+                freed += not owned[key]
+            chosen.append(claim)
+        return chosen
+
+    def _claim(self, engine: Engine, name: str, keys: tuple[int, ...], run: Run) -> _Claim | None:
+        """Accept a claim, if it is within the quota and all requests fit beside it.
+
+        Args:
+            run: the request that it came with, or that ends.
+        """
+        total = len(self._owned) + sum(key not in self._owned for key in keys)
+        fits = total <= self._options.quota * engine.pool.blocks
+        if fits and self._holds:
+            others = [each for each in (*engine.running, *engine.waiting) if each is not run]
+            needs = [self._needed(engine, each, keys) for each in others]
+            if run not in engine.running:
+                needs.append(self._needed(engine, run, keys))
+            fits = total + max(needs, default=0) <= engine.pool.blocks
+        if not fits:
+            engine.tally.claimed("rejected")
+            return None
+        self._claims[name] = claim = _Claim(name, keys)
+        for key in keys:
+            self._owned[key] = self._owned.get(key, 0) + 1
+        engine.tally.claimed("accepted")
+        engine.tally.claims["most_blocks"] = max(
+            engine.tally.claims.get("most_blocks", 0), len(self._owned)
+        )
+        if self._options.lasts is not None:
+            engine.wake(engine.now + self._options.lasts, (_ENDS, claim))
+        self._settle(engine, keys)
+        return claim
+
+    def _settle(self, engine: Engine, keys: Sequence[int]) -> None:
+        """Exclude one block of each claimed content that is cached, or rank it."""
+        if isinstance(engine.pool, RankedPool):
+            engine.pool.rank(keys)
+        elif self._holds and self._owned:
+            for key in keys:
+                if key in self._owned and key not in self._pins and key in engine.pool:
+                    (block,) = engine.pool.find((key,), 1)
+                    engine.pool.hold((block,))
+                    self._pins[key] = block
+
+    def _end(self, engine: Engine, claim: _Claim, how: str) -> None:
+        """End a claim; what no other claim owns is evictable, the last block first."""
+        claim.live = False
+        del self._claims[claim.name]
+        gone = list[int]()
+        for key in reversed(claim.keys):
+            self._owned[key] -= 1
+            if not self._owned[key]:
+                del self._owned[key]
+                gone.append(key)
+        if isinstance(engine.pool, RankedPool):
+            engine.pool.rank(gone)
+        engine.pool.release([self._pins.pop(key) for key in gone if key in self._pins])
+        self._tier.difference_update(gone)
+        engine.tally.claimed(how)
+        for run, until in list(self._deferred.items()):
+            del self._deferred[run]
+            self._again(engine, run, until)
+
+    def _again(self, engine: Engine, run: Run, until: float) -> None:
+        reason = self._decide(engine, run, until)
+        if reason is None:
+            engine.waiting.append(run)
+        elif reason is not DEFER:
+            engine.refuse(run, reason)
+
+    def beyond(self, keys: Sequence[int], hit: int, most: int) -> int:
+        """Count the evicted blocks of offloadable claims."""
+        at = hit
+        while self._tier and at < most and keys[at] in self._tier:
+            at += 1
+        return max(at - hit, 0)
+
+    def placed(self, engine: Engine, run: Run) -> None:
+        """Exclude what was computed of claims."""
+        self._settle(engine, run.keys[: run.stored])
+        if self._tier:
+            self._tier.difference_update(run.keys[: run.stored])
+
+    def lost(self, engine: Engine, run: Run, victims: Sequence[int]) -> None:
+        """Count the losses of claims; an offloadable claim has a copy."""
+        gone = [key for key in victims if key in self._owned and key not in engine.pool]
+        if gone and self._options.mode is Mode.OFFLOADABLE:
+            self._tier.update(gone)
+            engine.tally.claimed("offloaded_blocks", len(gone))
+        elif gone:
+            engine.tally.harmed("evicted", len(gone))
+
+    def ends(self, engine: Engine, run: Run) -> None:
+        """Claim the prompt of a turn that calls a tool, in place of that of the turn before."""
+        session = run.request.session
+        if self._options.on != "turn" or session is None:
+            return
+        before, made = self._turns.pop(session, None), None
+        full = run.keys[: run.request.prompt // engine.block]
+        if run.request.tool is not None and full:
+            made = self._claim(engine, f"turn:{run.request.id}", full, run)
+        if made is not None:
+            self._turns[session] = made
+        if before is not None and before.live:
+            self._end(engine, before, "released")
+
+    def wakes(self, engine: Engine, what: Any) -> None:
+        """A claim's time or a request's wait is over."""
+        kind, it = what
+        if kind == _ENDS and it.live:
+            self._end(engine, it, "expired")
+        elif kind == _WAITED and it in self._deferred:
+            self._again(engine, it, self._deferred.pop(it))

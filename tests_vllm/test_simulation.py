@@ -1,0 +1,184 @@
+"""The simulation does what a real vLLM does: the same hits and the same victims, by request."""
+
+from __future__ import annotations
+
+import random
+from math import inf
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from vllm import SamplingParams
+from vllm.v1.request import Request as EngineRequest
+
+from models.simulation.cost import Cost
+from models.simulation.engine import simulate
+from models.simulation.outcome import Row, Tally
+from models.simulation.policies import chosen
+from models.simulation.request import Request, Workload
+from models.simulation.routing import Routing, router
+from runtime_hooks.demo.tiny import BLOCK
+from tests_vllm.conftest import Make
+from tests_vllm.engine import Engine
+
+LOCKSTEP = Cost(prefill_tokens_s=inf, decode_s=1.0, load_blocks_s=inf, step_s=1.0)
+"""Each step of the engine takes a second, whatever it computes."""
+
+_WORDS = 512
+RUNNING = 4
+
+
+class Asked(NamedTuple):
+    """A request: the step before which it comes, its prompt, and the tokens of its answer."""
+
+    step: int
+    prompt: list[int]
+    output: int
+    metadata: dict[str, Any] | None = None
+
+
+class Served(NamedTuple):
+    """What became of a request: hits in tokens, victims in order, and when it was admitted."""
+
+    hit: int
+    victims: tuple[int, ...]
+    admitted: int | None
+    ended: int
+
+
+def workload(source: random.Random, count: int, outputs: tuple[int, ...]) -> list[Asked]:
+    """Requests of which many begin like earlier ones, at a block or within one."""
+    asked: list[Asked] = []
+    step = 0
+    for _ in range(count):
+        step += source.choice((0, 0, 1, 2, 40))
+        begins: list[int] = []
+        if asked and source.random() < 0.7:
+            like = source.choice(asked).prompt
+            size = source.randrange(1, len(like) + 1)
+            begins = like[: size if source.random() < 0.3 else size // BLOCK * BLOCK]
+        more = source.choice((0, 0, 1, 2, 3)) * BLOCK + source.choice((0, 0, 5))
+        tokens = [*begins, *(source.randrange(1, _WORDS) for _ in range(more))][: 8 * BLOCK]
+        asked.append(Asked(step, tokens or [1], source.choice(outputs)))
+    return asked
+
+
+class Watched:
+    """A real engine that is driven step by step, and the hits and victims of each request."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.core = engine.core
+        self.keys: dict[bytes, int] = {}
+        self.hits: dict[str, int] = {}
+        self.victims: dict[str, list[int]] = {}
+        self.admitted: dict[str, int] = {}
+        self.step = 0
+        self._allocating = ""
+        self._manager = self.core.scheduler.kv_cache_manager
+        self._pool = self._manager.block_pool
+        self._allocate, self._manager.allocate_slots = self._manager.allocate_slots, self.allocate
+        self._removed = self._pool._remove_cached_block_hashes
+        self._pool._remove_cached_block_hashes = self.removed
+
+    def allocate(self, request: Any, *args: Any, **more: Any) -> Any:
+        """Note the hits of a request that gets its first blocks."""
+        self._allocating = request.request_id
+        blocks = self._allocate(request, *args, **more)
+        if blocks is not None and request.request_id not in self.hits:
+            self.hits[request.request_id] = more.get("num_new_computed_tokens", 0)
+            self.admitted[request.request_id] = self.step
+        return blocks
+
+    def removed(self, block: Any) -> Any:
+        """Note what is evicted."""
+        gone = self._removed(block)
+        self.victims.setdefault(self._allocating, []).extend(self.key(each) for each in gone)
+        return gone
+
+    def key(self, key: bytes) -> int:
+        """The number of a content."""
+        return self.keys.setdefault(key[:32], len(self.keys))
+
+    def play(self, asked: list[Asked]) -> tuple[Workload, list[Served]]:
+        """Serve requests; return them as a workload, and what became of them."""
+        hasher = self.core.request_block_hasher
+        requests: list[Any] = []
+        ended: dict[str, int] = {}
+        for number, each in enumerate(asked):
+            extra = None if each.metadata is None else {"kv_transfer_params": each.metadata}
+            params = SamplingParams(
+                max_tokens=each.output, temperature=0.0, ignore_eos=True, extra_args=extra,
+                detokenize=False,
+            )  # fmt: skip
+            made = EngineRequest(f"r{number}", each.prompt, params, None, block_hasher=hasher)
+            requests.append(made)
+        waiting = list(zip(asked, requests, strict=True))
+        while waiting or self.core.scheduler.has_requests():
+            while waiting and waiting[0][0].step <= self.step:
+                self.core.add_request(waiting.pop(0)[1])
+            outputs, _ = self.core.step()
+            self.step += 1
+            for some in outputs.values():
+                for output in some.outputs:
+                    if output.finish_reason is not None:
+                        ended[output.request_id] = self.step
+        made = tuple(
+            Request(
+                r.request_id,
+                float(each.step),
+                len(each.prompt),
+                each.output,
+                tuple(self.key(h) for h in r.block_hashes),
+            )
+            for each, r in zip(asked, requests, strict=True)
+        )
+        served = [
+            Served(
+                self.hits.get(r.id, 0),
+                tuple(self.victims.get(r.id, ())),
+                self.admitted.get(r.id),
+                ended[r.id],
+            )
+            for r in made
+        ]
+        return Workload("random", BLOCK, made), served
+
+
+def simulated(workload: Workload, blocks: int, policy: str) -> list[Served]:
+    """What the simulation does with the same requests."""
+    rows: dict[str, Row] = {}
+    named = chosen(policy)
+    tally = Tally(policy, BLOCK, lambda row: rows.update({row.request: row}))
+    simulate(
+        workload,
+        [named.made(workload, blocks, 1)()],
+        blocks,
+        cost=LOCKSTEP,
+        tally=tally,
+        route=router(Routing.ROUND_ROBIN),
+        max_running=RUNNING,
+    )
+    found = [rows[request.id] for request in workload]
+    return [
+        Served(
+            row.hit,
+            tuple(row.victims),
+            None if row.admitted is None else int(row.admitted),
+            int(row.ended),
+        )
+        for row in found
+    ]
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    ("usable", "outputs"),
+    [(24, (1,)), (24, (1, 3, 40, 70)), (12, (1, 40, 90))],
+    ids=["prompts", "answers", "preempted"],
+)
+def test_lru(make: Make, seed: int, usable: int, outputs: tuple[int, ...]) -> None:
+    """Without claims each request has the same hits and victims, in the same step."""
+    source = random.Random(seed)
+    engine = make(usable, engine={"max_model_len": usable * BLOCK}, enforce=())
+    requests, served = Watched(engine).play(workload(source, 60, outputs))
+    assert served == simulated(requests, usable, "lru")
