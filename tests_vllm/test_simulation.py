@@ -15,8 +15,10 @@ from models.simulation.cost import Cost
 from models.simulation.engine import simulate
 from models.simulation.outcome import Row, Tally
 from models.simulation.policies import chosen
+from models.simulation.policies.prefixes import Prefixes
 from models.simulation.request import Request, Workload
 from models.simulation.routing import Routing, router
+from runtime_hooks.demo.engine import claim
 from runtime_hooks.demo.tiny import BLOCK
 from tests_vllm.conftest import Make
 from tests_vllm.engine import Engine
@@ -35,6 +37,8 @@ class Asked(NamedTuple):
     prompt: list[int]
     output: int
     metadata: dict[str, Any] | None = None
+    session: str | None = None
+    tool: str | None = None
 
 
 class Served(NamedTuple):
@@ -67,16 +71,18 @@ class Watched:
     """A real engine that is driven step by step, and the hits and victims of each request."""
 
     def __init__(self, engine: Engine) -> None:
-        self.core = engine.core
+        self.core, self.armed = engine.core, engine.armed
         self.keys: dict[bytes, int] = {}
         self.hits: dict[str, int] = {}
         self.victims: dict[str, list[int]] = {}
         self.admitted: dict[str, int] = {}
-        self.step = 0
+        self.step = self.second = 0
         self._allocating = ""
         self._manager = self.core.scheduler.kv_cache_manager
         self._pool = self._manager.block_pool
         self._allocate, self._manager.allocate_slots = self._manager.allocate_slots, self.allocate
+        self._update = self.core.scheduler.update_from_output
+        self.core.scheduler.update_from_output = self.update
         self._removed = self._pool._remove_cached_block_hashes
         self._pool._remove_cached_block_hashes = self.removed
 
@@ -89,6 +95,11 @@ class Watched:
             self.admitted[request.request_id] = self.step
         return blocks
 
+    def update(self, *args: Any, **more: Any) -> Any:
+        """A step takes a second, which is over when its tokens are there."""
+        self.second = self.step + 1
+        return self._update(*args, **more)
+
     def removed(self, block: Any) -> Any:
         """Note what is evicted."""
         gone = self._removed(block)
@@ -99,11 +110,26 @@ class Watched:
         """The number of a content."""
         return self.keys.setdefault(key[:32], len(self.keys))
 
+    def claiming(self, request: Any) -> Any:
+        """Name the claim that a request brings, which is left out where one on it is live."""
+        stated = (request.kv_transfer_params or {}).get("resident_claim")
+        if stated is not None:
+            (controller,) = (each.controller for each in self.armed.attachments)
+            controller.tick()
+            prefix = f"{stated['claim_id']}."
+            if any(name.split("/")[-1].startswith(prefix) for name in controller._registry.live):
+                del request.kv_transfer_params["resident_claim"]
+            else:
+                stated["claim_id"] = f"{prefix}{request.request_id}"
+        return request
+
     def play(self, asked: list[Asked]) -> tuple[Workload, list[Served]]:
         """Serve requests; return them as a workload, and what became of them."""
         hasher = self.core.request_block_hasher
         requests: list[Any] = []
         ended: dict[str, int] = {}
+        for attachment in self.armed.attachments:
+            attachment.controller._clock = lambda: (1_000 + self.second) * 1_000_000_000
         for number, each in enumerate(asked):
             extra = None if each.metadata is None else {"kv_transfer_params": each.metadata}
             params = SamplingParams(
@@ -115,9 +141,10 @@ class Watched:
         waiting = list(zip(asked, requests, strict=True))
         while waiting or self.core.scheduler.has_requests():
             while waiting and waiting[0][0].step <= self.step:
-                self.core.add_request(waiting.pop(0)[1])
+                self.core.add_request(self.claiming(waiting.pop(0)[1]))
             outputs, _ = self.core.step()
             self.step += 1
+            self.second = self.step
             for some in outputs.values():
                 for output in some.outputs:
                     if output.finish_reason is not None:
@@ -129,6 +156,8 @@ class Watched:
                 len(each.prompt),
                 each.output,
                 tuple(self.key(h) for h in r.block_hashes),
+                session=each.session,
+                tool=each.tool,
             )
             for each, r in zip(asked, requests, strict=True)
         )
@@ -182,3 +211,73 @@ def test_lru(make: Make, seed: int, usable: int, outputs: tuple[int, ...]) -> No
     engine = make(usable, engine={"max_model_len": usable * BLOCK}, enforce=())
     requests, served = Watched(engine).play(workload(source, 60, outputs))
     assert served == simulated(requests, usable, "lru")
+
+
+def with_claims(
+    engine: Engine, asked: list[Asked], mode: str, least: int, **more: Any
+) -> list[Asked]:
+    """The same requests, each with a claim on the prefix that it shares with others."""
+    hasher = engine.core.request_block_hasher
+    keys: dict[bytes, int] = {}
+    params = SamplingParams(max_tokens=1)
+    made = []
+    for number, each in enumerate(asked):
+        hashes = EngineRequest("x", each.prompt, params, None, block_hasher=hasher).block_hashes
+        found = tuple(keys.setdefault(h[:32], len(keys)) for h in hashes)
+        made.append(Request(f"r{number}", 0.0, len(each.prompt), 1, found))
+    prefixes = Prefixes(Workload("", BLOCK, tuple(made)), least)
+    claimed = []
+    for each, request in zip(asked, made, strict=True):
+        prefix = prefixes.of(request.keys, request.prompt)
+        stated = prefix and claim(prefix.name, len(prefix.keys), mode, **more)
+        claimed.append(each._replace(metadata=stated))
+    return claimed
+
+
+def turns(source: random.Random, sessions: int) -> list[Asked]:
+    """Turns of sessions whose prompts grow; all but the last one call a tool."""
+    asked: list[Asked] = []
+    for number in range(sessions):
+        step, prompt = source.randrange(60), list[int]()
+        count = source.randrange(1, 5)
+        for turn in range(count):
+            more = source.choice((1, 2, 3)) * BLOCK + source.choice((0, 5))
+            prompt = [*prompt, *(source.randrange(1, _WORDS) for _ in range(more))]
+            last = turn + 1 == count
+            pin = {"job_id": f"job:{number}", "last_step": last, "ttl": "20 s"}
+            output = source.choice((1, 3, 40))
+            tool = None if last else "tool"
+            asked.append(Asked(step, prompt, output, {"pin": pin}, f"job:{number}", tool))
+            step += source.choice((1, 10, 60))
+    return sorted(asked, key=lambda each: each.step)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    ("mode", "options", "more"),
+    [
+        ("hard_protected", "", {}),
+        ("expiring", ",ttl=30", {"duration": "30 s"}),
+        ("soft_priority", "", {"priority": 1}),
+        ("best_effort", "", {}),
+    ],
+)
+def test_claims(make: Make, seed: int, mode: str, options: str, more: dict[str, Any]) -> None:
+    """Claims of the plugin: the same requests are refused, the others have the same hits and
+    victims."""
+    source = random.Random(seed)
+    engine = make(24, engine={"max_model_len": 24 * BLOCK})
+    asked = with_claims(engine, workload(source, 60, (1, 3, 40)), mode, 3, **more)
+    requests, served = Watched(engine).play(asked)
+    found = simulated(requests, 24, f"claim:mode={mode},shared=3,quota=1{options}")
+    assert served == found
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_pins(make: Make, seed: int) -> None:
+    """Pins of the plugin on turns that call a tool: the same refusals, hits and victims."""
+    engine = make(24, engine={"max_model_len": 24 * BLOCK})
+    requests, served = Watched(engine).play(turns(random.Random(seed), 14))
+    pins = "claim:mode=expiring,on=turn,ttl=20,quota=1"
+    assert served == simulated(requests, 24, pins)
+    assert served != simulated(requests, 24, "lru")

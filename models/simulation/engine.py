@@ -42,6 +42,7 @@ class Run:
         generated: tokens of the answer that a preemption left.
         hit: blocks found in the pool at its first admission; `loaded`: those found in a tier.
         computed: tokens of the prompt that were computed, also those computed again.
+        stated: blocks that it needs besides claims, when it was last decided on.
         victims: keys that were evicted for it.
         blockers: claims that kept it out, if it was refused.
     """
@@ -49,7 +50,7 @@ class Run:
     __slots__ = (
         "admitted", "arrived", "blockers", "blocks", "claimed", "computed", "deferred", "ended",
         "first", "generated", "hit", "keys", "loaded", "needed", "number", "preempted", "request",
-        "since", "step", "stored", "victims",
+        "since", "stated", "step", "stored", "victims",
     )  # fmt: skip
 
     def __init__(self, request: Request, block: int, arrived: float, fresh: int) -> None:
@@ -65,7 +66,7 @@ class Run:
         self.victims: list[int] = []
         self.admitted = self.first = self.ended = self.since = inf
         self.generated = self.hit = self.loaded = self.computed = self.stored = 0
-        self.number = self.step = self.preempted = 0
+        self.number = self.step = self.preempted = self.stated = 0
         self.deferred = self.claimed = False
 
 
@@ -74,18 +75,19 @@ class Engine:
 
     Attributes:
         name: its number.
+        blocks: usable blocks of its pool.
         running: in the order of admission.
     """
 
     def __init__(self, name: int, simulation: _Simulation, policy: Policy, blocks: int) -> None:
-        self.name, self.policy = name, policy
-        self.pool = policy.pool(blocks)
+        self.name, self.policy, self.blocks = name, policy, blocks
         self.waiting: deque[Run] = deque()
         self.running: dict[Run, None] = {}
         self._simulation = simulation
         self._ready = 0.0  # when the prompts admitted so far are computed
         self._timers = 0
         self._preempted = -inf  # when a request was last preempted
+        self.pool = policy.pool(self)
 
     @property
     def now(self) -> float:

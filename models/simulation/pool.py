@@ -208,8 +208,9 @@ class RankedPool(Pool):
         for block in sorted(unused, key=lambda block: self._ranked.get(block, 0)):
             key = self._keys[block]
             assert key is not None
-            self._leave(block)
-            self._enter(block, key)
+            if block in self._ranked or self._rank(key) is not None:
+                self._leave(block)
+                self._enter(block, key)
 
     def _next(self) -> int:
         if self._queue:

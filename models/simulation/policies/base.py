@@ -43,9 +43,9 @@ class Policy:
         """
         return cls
 
-    def pool(self, blocks: int) -> Pool:
-        """The pool of the engine."""
-        return Pool(blocks)
+    def pool(self, engine: Engine) -> Pool:
+        """Make the pool of the engine."""
+        return Pool(engine.blocks)
 
     def home(self, engines: Sequence[Engine], run: Run) -> Engine | None:
         """The engine that a request must go to, or None; asked of the first engine's policy."""

@@ -26,9 +26,9 @@ class NoReuse(Policy):
 
     name: ClassVar = "no_reuse"
 
-    def pool(self, blocks: int) -> Pool:
+    def pool(self, engine: Engine) -> Pool:
         """A pool that caches no content."""
-        return Pool(blocks, caches=False)
+        return Pool(engine.blocks, caches=False)
 
 
 class Oracle(Policy):
@@ -61,9 +61,9 @@ class Oracle(Policy):
         places = {request.id: place for place, request in enumerate(order)}
         return lambda: cls(uses, places)
 
-    def pool(self, blocks: int) -> Pool:
+    def pool(self, engine: Engine) -> Pool:
         """A pool that ranks by the next use."""
-        return RankedPool(blocks, self._next_use)
+        return RankedPool(engine.blocks, self._next_use)
 
     def placed(self, engine: Engine, run: Run) -> None:
         """Note how far the workload is."""

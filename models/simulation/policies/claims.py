@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 __all__ = ["Claims"]
 
 _HOLDS: Final = frozenset({Mode.HARD_PROTECTED, Mode.DEMOTABLE, Mode.EXPIRING})
-"""The modes whose blocks are excluded from eviction, and count against requests."""
+"""The modes whose blocks are excluded from eviction."""
+
+_COUNTS: Final = _HOLDS | {Mode.SOFT_PRIORITY}
+"""The modes whose claims and requests must fit into the pool together."""
 
 _ENDS, _WAITED = "ends", "waited"
 
@@ -86,7 +89,7 @@ class Claims(Policy):
 
     def __init__(self, shared: _Shared, options: _Options) -> None:
         self._shared, self._options = shared, options
-        self._holds = options.mode in _HOLDS
+        self._holds, self._counts = options.mode in _HOLDS, options.mode in _COUNTS
         self._claims: dict[str, _Claim] = {}
         self._owned: dict[int, int] = {}  # claims that own each content
         self._pins: dict[int, int] = {}  # the block that is excluded for a content
@@ -102,11 +105,11 @@ class Claims(Policy):
         shared = _Shared(Prefixes(workload, options.shared))
         return lambda: cls(shared, options)
 
-    def pool(self, blocks: int) -> Pool:
+    def pool(self, engine: Engine) -> Pool:
         """A pool that ranks claimed contents, where the mode does."""
         if self._options.mode is not Mode.SOFT_PRIORITY:
-            return Pool(blocks)
-        return RankedPool(blocks, lambda key: 1.0 if key in self._owned else None)
+            return Pool(engine.blocks)
+        return RankedPool(engine.blocks, lambda key: 1.0 if key in self._owned else None)
 
     def home(self, engines: Sequence[Engine], run: Run) -> Engine | None:
         """The engine of the claim that a request uses, for `routed_reuse`."""
@@ -133,8 +136,11 @@ class Claims(Policy):
 
     def _decide(self, engine: Engine, run: Run, until: float) -> str | None:
         """None if a request fits; else let claims yield, or defer it, or give the reason."""
-        over = len(self._owned) + self._needed(engine, run) - engine.pool.blocks
-        if not self._holds or over <= 0:
+        if not self._counts:
+            return None
+        run.stated = self._needed(engine, run)
+        over = len(self._owned) + run.stated - engine.pool.blocks
+        if over <= 0:
             return None
         blockers = self._blockers(over)
         if self._options.mode is Mode.DEMOTABLE:
@@ -154,9 +160,9 @@ class Claims(Policy):
 
         A claimed block that is cached is not shared where no hit can reach it.
         """
-        more, reach = {*keys}, (run.request.prompt - 1) // engine.block
-        spared = 0
-        for at, key in enumerate(run.keys[: run.request.prompt // engine.block]):
+        more, most = {*keys}, (run.request.prompt - 1) // engine.block
+        reach, spared = len(engine.pool.find(run.keys, most)), 0
+        for at, key in enumerate(run.keys[:most]):
             if key not in self._owned and key not in more:
                 break
             spared += not (key in engine.pool and at >= reach)
@@ -182,9 +188,9 @@ class Claims(Policy):
         """
         total = len(self._owned) + sum(key not in self._owned for key in keys)
         fits = total <= self._options.quota * engine.pool.blocks
-        if fits and self._holds:
+        if fits and self._counts:
             others = [each for each in (*engine.running, *engine.waiting) if each is not run]
-            needs = [self._needed(engine, each, keys) for each in others]
+            needs = [max(each.stated, self._needed(engine, each)) for each in others]
             if run not in engine.running:
                 needs.append(self._needed(engine, run, keys))
             fits = total + max(needs, default=0) <= engine.pool.blocks

@@ -133,7 +133,6 @@ class Retention(Policy):
         self._prefixes, self._options = prefixes, options
         self._entries: dict[int, tuple[int, float]] = {}  # priority and end
         self._ends: list[tuple[float, int]] = []
-        self._now = 0.0
 
     @classmethod
     def made(
@@ -143,22 +142,22 @@ class Retention(Policy):
         prefixes = Prefixes(workload, options.shared)
         return lambda: cls(prefixes, options)
 
-    def pool(self, blocks: int) -> Pool:
-        """A pool that ranks by priority."""
-        return RankedPool(blocks, self._rank, self._over)
-
-    def passes(self, engine: Engine) -> None:
-        """Note the time."""
-        self._now = engine.now
+    def pool(self, engine: Engine) -> Pool:
+        """A pool that ranks by priority, until the time of an entry is over."""
+        return RankedPool(
+            engine.blocks,
+            lambda key: self._rank(key, engine.now),
+            lambda: self._over(engine.now),
+        )
 
     def placed(self, engine: Engine, run: Run) -> None:
         """Set the priorities of a prompt."""
         options, request = self._options, run.request
         prefix = self._prefixes.of(run.keys, request.prompt)
         size = len(prefix.keys) if prefix else 0
-        self._set(run.keys[:size], options.prefix, options.prefix_ttl)
+        self._set(run.keys[:size], options.prefix, engine.now + options.prefix_ttl)
         if request.tool is not None:
-            self._set(run.keys[size : run.stored], options.turn, options.turn_ttl)
+            self._set(run.keys[size : run.stored], options.turn, engine.now + options.turn_ttl)
 
     def lost(self, engine: Engine, run: Run, victims: Sequence[int]) -> None:
         """An entry goes with its content."""
@@ -166,19 +165,18 @@ class Retention(Policy):
             if key in self._entries and key not in engine.pool:
                 del self._entries[key]
 
-    def _set(self, keys: Iterable[int], priority: int, ttl: float) -> None:
-        end = self._now + ttl
+    def _set(self, keys: Iterable[int], priority: int, end: float) -> None:
         for key in keys if priority else ():
             if self._entries.get(key, (0, end))[0] <= priority:
                 self._entries[key] = (priority, end)
                 heappush(self._ends, (end, key))
 
-    def _rank(self, key: int) -> float | None:
+    def _rank(self, key: int, now: float) -> float | None:
         priority, end = self._entries.get(key, (None, 0.0))
-        return priority if end > self._now else None
+        return priority if end > now else None
 
-    def _over(self) -> Iterator[int]:
-        while self._ends and self._ends[0][0] <= self._now:
+    def _over(self, now: float) -> Iterator[int]:
+        while self._ends and self._ends[0][0] <= now:
             end, key = heappop(self._ends)
             if self._entries.get(key, (0, 0.0))[1] == end:
                 del self._entries[key]
