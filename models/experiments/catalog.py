@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
+from models.experiments.agents import agents, load_sweep
 from models.experiments.answers import answers
 from models.experiments.capacity import capacity
 from models.experiments.comparison import Experiment
 from models.experiments.predictions import predictions
+from models.experiments.scenarios import eviction, retention
 from models.experiments.spans import materialization, no_admit
 from spec.language.suggest import resolve
 
@@ -20,6 +22,10 @@ EXPERIMENTS: Final[Mapping[str, Callable[[], Experiment]]] = {
     "no-admit": no_admit,
     "answers": answers,
     "predictions": predictions,
+    "agents": agents,
+    "load": load_sweep,
+    "eviction": eviction,
+    "retention": retention,
 }
 
 

@@ -225,8 +225,74 @@ def _answers(plot: Mapping[str, Any]) -> Any:
     return figure
 
 
+_ARMS: Final = {
+    "FCFS": (VERMILION, "o", "-"),
+    "Continuum": (BLUE, "s", "--"),
+    "LMCache": (GREEN, "^", "-."),
+}
+
+
+def _load(plot: Mapping[str, Any]) -> Any:
+    """A panel for each pool: seconds of a job over jobs a second, a line for each policy."""
+    figure, panels = _canvas(3.9, ncols=len(plot["pools"]), sharey=True)
+    for panel, (blocks, by_policy) in zip(panels, plot["pools"].items(), strict=True):
+        for name, times in by_policy.items():
+            colour, mark, line = _ARMS[name]
+            panel.plot(
+                plot["loads"], times, color=colour, marker=mark, ls=line, lw=1.8, ms=5.5, label=name
+            )
+        panel.set_title(f"{int(blocks):,} blocks", fontsize=10.5, weight="normal")
+        panel.set(xticks=plot["loads"], yscale="log", yticks=[5, 10, 20, 50])
+        panel.minorticks_off()
+        panel.grid(axis="y", color=PALE, lw=0.8)
+        panel.yaxis.set_major_formatter("{x:.0f}")
+    panels[0].set_ylabel("mean duration of a job, seconds (log)")
+    figure.supxlabel("jobs that arrive per second", fontsize=10.5)
+    panels[0].legend(loc="upper left", handlelength=2.6)
+    figure.suptitle(
+        "A larger pool moves the load from which policies differ",
+        x=0.01,
+        ha="left",
+        weight="bold",
+        fontsize=12.5,
+    )
+    return figure
+
+
+def _retention(plot: Mapping[str, Any]) -> Any:
+    """Blocks that the second turns find, over blocks of filler."""
+    figure, axes = _canvas(3.4)
+    for (name, found), (colour, mark, line) in zip(
+        plot["found"].items(), (_ARMS["Continuum"], _ARMS["FCFS"]), strict=True
+    ):
+        axes.plot(
+            plot["filler"], found, color=colour, marker=mark, ls=line, lw=1.8, ms=5.5, clip_on=False
+        )
+        axes.text(plot["filler"][-1] + 3, found[-1], name, color=colour, va="center", weight="bold")
+    axes.axvline(plot["pool"], color=GREY, lw=1, ls=(0, (2, 3)))
+    axes.text(
+        plot["pool"] + 1.5,
+        plot["whole"] / 2,
+        f"the pool: {plot['pool']} blocks",
+        color=GREY,
+        va="center",
+    )
+    axes.set(
+        xlim=(0, plot["filler"][-1]),
+        ylim=(0, plot["whole"] * 1.08),
+        xticks=plot["filler"][::2],
+        yticks=range(0, plot["whole"] + 1, 4),
+        xlabel="blocks of filler between two turns",
+        ylabel="session blocks found again",
+    )
+    axes.set_title("Priorities keep all session blocks; without, filler evicts them")
+    return figure
+
+
 DRAWN: Final[Mapping[str, Callable[[Mapping[str, Any]], Any]]] = {
     "answers": _answers,
     "capacity": _capacity,
+    "load": _load,
     "materialization": _materialization,
+    "retention": _retention,
 }

@@ -11,6 +11,7 @@ from models.experiments.catalog import EXPERIMENTS, computed
 from models.experiments.command import PAGE, can_draw, files
 from models.experiments.comparison import Compared, Experiment, Match
 from models.experiments.page import FOLDER, digest, page_of
+from tests.once import once
 
 DOCS = Path(__file__).parents[3] / "docs"
 
@@ -18,7 +19,7 @@ DOCS = Path(__file__).parents[3] / "docs"
 @pytest.fixture(scope="module")
 def found() -> list[Experiment]:
     """All experiments, computed."""
-    return computed()
+    return once("experiments", computed)
 
 
 class TestCompared:
@@ -33,11 +34,32 @@ class TestCompared:
         assert match is Compared("a figure", paper, here).match
 
 
+QUICK = (
+    "capacity",
+    "materialization",
+    "no-admit",
+    "answers",
+    "predictions",
+    "eviction",
+    "retention",
+)
+
+
+def test_quick_parts_are_fresh() -> None:
+    """Each part that takes no seconds stands in the page of the docs."""
+    page = (DOCS / PAGE).read_text(encoding="utf-8")
+    for each in computed(QUICK):
+        section = page_of([each]).partition("\n## ")[2]
+        assert section.rstrip() in page, each.name
+
+
+@pytest.mark.slow
 def test_the_page_is_fresh(found: list[Experiment]) -> None:
     """The page in the docs is what the command writes."""
     assert page_of(found) == (DOCS / PAGE).read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_figures_draw_what_is_computed(found: list[Experiment]) -> None:
     """Each figure names the values that it was drawn from, and there is no other figure."""
     plotted = {f"{each.name}.svg": each for each in found if each.plot}
@@ -46,6 +68,7 @@ def test_figures_draw_what_is_computed(found: list[Experiment]) -> None:
         assert digest(each) in (DOCS / FOLDER / name).read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not can_draw(), reason="the extra plots is not installed")
 def test_figures_are_fresh(found: list[Experiment]) -> None:
     """Drawn again, each figure is the same to the byte."""
@@ -53,6 +76,7 @@ def test_figures_are_fresh(found: list[Experiment]) -> None:
         assert text == (DOCS / path).read_text(encoding="utf-8"), path
 
 
+@pytest.mark.slow
 def test_whoever_differs_says_why(found: list[Experiment]) -> None:
     """A figure that does not agree has a reason, and each experiment cites its source."""
     for each in found:
@@ -80,11 +104,10 @@ class TestCommand:
         tmp_path: Path,
         monkeypatch: pytest.MonkeyPatch,
         capsys: pytest.CaptureFixture[str],
-        found: list[Experiment],
     ) -> None:
         """The page is written all the same, and the command says how to install the extra."""
         monkeypatch.setattr(command, "can_draw", lambda: False)
-        monkeypatch.setattr(command, "computed", lambda names: found)
+        monkeypatch.setattr(command, "computed", lambda names: computed(["no-admit"]))
         assert 0 == main(["experiments", "-o", str(tmp_path)])
         assert [PAGE] == [path.name for path in tmp_path.iterdir()]
         assert ".[plots]" in capsys.readouterr().err
@@ -101,6 +124,7 @@ class TestCommand:
         assert 2 == main(["experiments", *options])
         assert capsys.readouterr().err.startswith("error: ")
 
-    def test_names(self) -> None:
+    @pytest.mark.slow
+    def test_names(self, found: list[Experiment]) -> None:
         """Each experiment has the name that it is listed by."""
-        assert list(EXPERIMENTS) == [each.name for each in computed()]
+        assert list(EXPERIMENTS) == [each.name for each in found]
