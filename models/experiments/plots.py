@@ -1,100 +1,42 @@
-"""Draws the figures of the experiments; importing this module imports matplotlib.
-
-A figure is the same for the same values: no date, fixed ids, text as paths. Colours are those of
-Okabe and Ito, which people with deficient colour vision tell apart by lightness, too; hatches and
-labels repeat what colours say.
-"""
+"""Draws the figures of the experiments; importing this module imports matplotlib."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from io import BytesIO
-from itertools import groupby, pairwise
+from collections.abc import Callable, Mapping
+from itertools import groupby
 from typing import Any, Final
 
 import matplotlib
-
-matplotlib.use("Agg")
-
-from matplotlib import pyplot as plt
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.patches import Rectangle
 
+from models import plotting
 from models.experiments.comparison import Experiment
 from models.experiments.page import digest
+from models.plotting import (
+    BLUE,
+    GREEN,
+    GREY,
+    INK,
+    ORANGE,
+    PALE,
+    PURPLE,
+    VERMILION,
+    apart,
+    canvas,
+)  # fmt: skip
 
 __all__ = ["DRAWN", "drawn"]
 
-INK, GREY, PALE = "#1b1f24", "#6b7280", "#e5e7eb"
-BLUE, ORANGE, GREEN, VERMILION, PURPLE, SKY = (
-    "#0072b2",
-    "#e69f00",
-    "#009e73",
-    "#d55e00",
-    "#aa4499",
-    "#56b4e9",
-)
-_STYLE: Final = {
-    "svg.hashsalt": "resident-claims",
-    "svg.fonttype": "path",
-    "font.family": "DejaVu Sans",
-    "font.size": 10.5,
-    "text.color": INK,
-    "axes.labelcolor": INK,
-    "axes.edgecolor": GREY,
-    "axes.linewidth": 0.8,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.titlesize": 12.5,
-    "axes.titleweight": "bold",
-    "axes.titlelocation": "left",
-    "axes.titlepad": 14,
-    "xtick.color": GREY,
-    "ytick.color": GREY,
-    "xtick.labelcolor": INK,
-    "ytick.labelcolor": INK,
-    "legend.frameon": False,
-    "figure.facecolor": "white",
-    "savefig.facecolor": "white",
-}
-
 
 def drawn(experiment: Experiment, form: str) -> bytes:
-    """The figure of an experiment, as `svg` or as `png` of 1,600 pixels width."""
-    with matplotlib.rc_context(_STYLE):
-        figure = DRAWN[experiment.name](experiment.plot)
-        made = BytesIO()
-        says = {"Description": digest(experiment)}
-        blank = {"Date": None, "Creator": None} if form == "svg" else {"Software": None}
-        figure.savefig(made, format=form, dpi=200, metadata={**blank, **says})
-        plt.close(figure)
-    return (
-        b"\n".join(line.rstrip() for line in made.getvalue().split(b"\n"))
-        if (form == "svg")
-        else made.getvalue()
-    )
-
-
-def _canvas(height: float, **shape: Any) -> Any:
-    return plt.subplots(figsize=(8, height), layout="constrained", **shape)
-
-
-def _apart(values: Sequence[float], gap: float) -> list[float]:
-    """Heights of labels beside lines that end at these values, at least so far apart."""
-    order = sorted(range(len(values)), key=lambda at: values[at])
-    placed = list(values)
-    for _ in values:
-        for low, high in pairwise(order):
-            overlap = gap - (placed[high] - placed[low])
-            if overlap > 1e-9:
-                placed[low] -= overlap / 2
-                placed[high] += overlap / 2
-    return placed
+    """The figure of an experiment, as `svg` or `png`, with the digest of its values."""
+    return plotting.drawn(lambda: DRAWN[experiment.name](experiment.plot), form, digest(experiment))
 
 
 def _capacity(plot: Mapping[str, Any]) -> Any:
     """A row a policy, a column a size: what the claim lost, and whether the request was refused."""
-    figure, axes = _canvas(3.5)
+    figure, axes = canvas(3.5)
     sizes, edge = plot["sizes"], plot["edge"]
     most = max(max(lost) for lost in plot["lost"].values())
     shades = LinearSegmentedColormap.from_list("lost", ["#fbe3c0", ORANGE, VERMILION])
@@ -150,7 +92,7 @@ def _capacity(plot: Mapping[str, Any]) -> Any:
 
 def _materialization(plot: Mapping[str, Any]) -> Any:
     """Bars of leading blocks by policy and span, with the paper's figures as rings."""
-    figure, axes = _canvas(4.0)
+    figure, axes = canvas(4.0)
     colours = (BLUE, ORANGE, GREEN)
     width, policies = 0.26, plot["policies"]
     for place, (span, colour) in enumerate(zip(plot["spans"], colours, strict=True)):
@@ -201,10 +143,10 @@ def _materialization(plot: Mapping[str, Any]) -> Any:
 
 def _answers(plot: Mapping[str, Any]) -> Any:
     """The cost of answers over the probability of another use, and the oracle below all."""
-    figure, axes = _canvas(4.2)
+    figure, axes = canvas(4.2)
     used, turns = plot["used"], [*plot["turns"].items()]
     colours = (VERMILION, BLUE, GREEN, PURPLE, GREY, INK)
-    ends = _apart([costs[-1] for costs in plot["cost"].values()], 5.5)
+    ends = apart([costs[-1] for costs in plot["cost"].values()], 5.5)
     for (name, costs), colour, end in zip(plot["cost"].items(), colours, ends, strict=True):
         axes.plot(used, costs, color=colour, lw=1.8)
         axes.text(1.015, end, name, va="center", color=colour, weight="bold")
@@ -234,7 +176,7 @@ _ARMS: Final = {
 
 def _load(plot: Mapping[str, Any]) -> Any:
     """A panel for each pool: seconds of a job over jobs a second, a line for each policy."""
-    figure, panels = _canvas(3.9, ncols=len(plot["pools"]), sharey=True)
+    figure, panels = canvas(3.9, ncols=len(plot["pools"]), sharey=True)
     for panel, (blocks, by_policy) in zip(panels, plot["pools"].items(), strict=True):
         for name, times in by_policy.items():
             colour, mark, line = _ARMS[name]
@@ -261,7 +203,7 @@ def _load(plot: Mapping[str, Any]) -> Any:
 
 def _retention(plot: Mapping[str, Any]) -> Any:
     """Blocks that the second turns find, over blocks of filler."""
-    figure, axes = _canvas(3.4)
+    figure, axes = canvas(3.4)
     for (name, found), (colour, mark, line) in zip(
         plot["found"].items(), (_ARMS["Continuum"], _ARMS["FCFS"]), strict=True
     ):
