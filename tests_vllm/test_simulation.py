@@ -76,8 +76,8 @@ class Watched:
         self.hits: dict[str, int] = {}
         self.victims: dict[str, list[int]] = {}
         self.admitted: dict[str, int] = {}
-        self.step = self.second = 0
-        self._allocating = ""
+        self.step, self.second = 0, 0.0
+        self._allocating, self._read = "", 0
         self._manager = self.core.scheduler.kv_cache_manager
         self._pool = self._manager.block_pool
         self._allocate, self._manager.allocate_slots = self._manager.allocate_slots, self.allocate
@@ -96,8 +96,8 @@ class Watched:
         return blocks
 
     def update(self, *args: Any, **more: Any) -> Any:
-        """A step takes a second, which is over when its tokens are there."""
-        self.second = self.step + 1
+        """A step takes a second; requests end before it is over, and before the next one begins."""
+        self.second = self.step + 0.5
         return self._update(*args, **more)
 
     def removed(self, block: Any) -> Any:
@@ -109,6 +109,11 @@ class Watched:
     def key(self, key: bytes) -> int:
         """The number of a content."""
         return self.keys.setdefault(key[:32], len(self.keys))
+
+    def clock(self) -> int:
+        """The time in ns, each time a later one: claims expire in the order of their acceptance."""
+        self._read += 1
+        return int((1_000 + self.second) * 1e9) + self._read
 
     def claiming(self, request: Any) -> Any:
         """Name the claim that a request brings, which is left out where one on it is live."""
@@ -129,7 +134,7 @@ class Watched:
         requests: list[Any] = []
         ended: dict[str, int] = {}
         for attachment in self.armed.attachments:
-            attachment.controller._clock = lambda: (1_000 + self.second) * 1_000_000_000
+            attachment.controller._clock = self.clock
         for number, each in enumerate(asked):
             extra = None if each.metadata is None else {"kv_transfer_params": each.metadata}
             params = SamplingParams(
@@ -244,7 +249,7 @@ def turns(source: random.Random, sessions: int) -> list[Asked]:
             more = source.choice((1, 2, 3)) * BLOCK + source.choice((0, 5))
             prompt = [*prompt, *(source.randrange(1, _WORDS) for _ in range(more))]
             last = turn + 1 == count
-            pin = {"job_id": f"job:{number}", "last_step": last, "ttl": "20 s"}
+            pin = {"job_id": f"job:{number}", "last_step": last, "ttl": "20.5 s"}
             output = source.choice((1, 3, 40))
             tool = None if last else "tool"
             asked.append(Asked(step, prompt, output, {"pin": pin}, f"job:{number}", tool))

@@ -29,7 +29,7 @@ __all__ = ["DEFER", "Engine", "Run", "simulate"]
 DEFER: Final = "deferred"
 """What a policy answers to a request that it will submit later."""
 
-_TIMER, _END, _ARRIVAL, _GROWTH = range(4)
+_END, _TIMER, _ARRIVAL, _GROWTH = range(4)
 """Kinds of events, in the order in which those of one instant happen."""
 
 
