@@ -208,9 +208,8 @@ def agents() -> Experiment:
             f"{sum(low)} of {len(low)} assumed speeds; at JPS 8 pins are faster at {sum(high)}. "
             "The note's improvement of turn 1 (-16.8 %) is not reuse: a first turn has no pin. Its "
             f"Continuum arm completed fewer jobs ({fewer}). Here, with equal arrivals, turn 1 "
-            f"changes by {first}, and turn 2 by {second}. {len(off)} of {len(changes)} printed changes "
-            f"{'does' if len(off) == 1 else 'do'} not follow from the printed figures"
-            f"{' (' + ', '.join(off) + ')' if off else ''}."
+            f"changes by {first}, and turn 2 by {second}. Of {len(changes)} printed changes "
+            f"{len(off)} do not follow from the printed figures ({', '.join(off) or 'none'})."
         ),
         command="python -m models experiments agents",
     )

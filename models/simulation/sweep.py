@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from itertools import product
@@ -30,7 +31,7 @@ __all__ = [
 ]
 
 BLOCKS: Final = "blocks"
-_VALUES, _MOST, _PANELS = 8, 400, 4
+_VALUES, _MOST, _PANELS, _TITLE = 8, 400, 4, 72
 _FORM: Final = re.compile(r"(\w+)=(\d+(?:\.\d+)?)\.\.(\d+(?:\.\d+)?)(?:/(\d{1,3}))?")
 _LITTLE: Final = 0.01
 """What one more step of an option has to save of the prompt tokens, to be worth it."""
@@ -148,15 +149,15 @@ def put_sweep(out: Page, points: Sequence[Point]) -> None:
         [
             (
                 *(f"{point.at[name]:g}" if name in point.at else "" for name in names),
-                point.policy,
                 f"{point.summary.saved:.1%}",
                 str(sum(point.summary.refused.values())),
                 str(point.summary.deferred),
                 f"{point.summary.wait_s.p99:.2f} s",
+                point.policy,
             )
             for point in points
         ],
-        head=(*names, "policy", "saved", "refused", "deferred", "wait"),
+        head=(*names, "saved", "refused", "deferred", "wait", "policy"),
         gap=2,
     )
     out.put().put(
@@ -239,15 +240,16 @@ def figure_of(axes: Sequence[Axis], points: Sequence[Point], form: str) -> bytes
                 )
             if value is not None:
                 axes_.set_title(f"{others[0].name} {value:g}", fontsize=10.5, weight="normal")
+            axes_.set_xlabel(across.name if others else _LABELS.get(across.name, across.name))
             axes_.grid(axis="y", color=plotting.PALE, lw=0.8)
-            axes_.set_xlabel(_LABELS.get(across.name, across.name))
         made[0][0].set_ylim(0, max(1.0, *(105 * point.summary.saved for point in points)))
         made[0][0].set_ylabel("prompt tokens not computed, %")
-        figure.suptitle(finding(points), x=0.01, ha="left", weight="bold", fontsize=12.5)
+        title = textwrap.fill(finding(points), _TITLE)
+        figure.suptitle(title, x=0.01, ha="left", weight="bold", fontsize=12.5)
         figure.legend(
             *made[0][0].get_legend_handles_labels(),
             loc="outside lower center",
-            ncols=min(4, len(policies)),
+            ncols=max(1, min(len(policies), _TITLE // max(map(len, policies)))),
             handlelength=2.6,
         )
         return figure
@@ -258,6 +260,7 @@ def figure_of(axes: Sequence[Axis], points: Sequence[Point], form: str) -> bytes
 _LABELS: Final = {
     BLOCKS: "usable blocks of a pool",
     "ttl": "time-to-live, seconds",
+    "quota": "share of a pool that claims may have",
     "turn_ttl": "duration of a turn's priority, seconds",
     "prefix_ttl": "duration of a prefix's priority, seconds",
 }

@@ -130,7 +130,7 @@ class TestCommand:
         asked = ["workload", workload, "--policy", "pin", "--sweep", "blocks=600..1200/2"]
         assert 0 == main([*asked, "--sweep", "ttl=0.5..5/2"])
         text = capsys.readouterr().out
-        assert 6 == sum(line.endswith(" s") for line in text.splitlines())
+        assert 6 == sum(line.endswith(("lru", "pin")) for line in text.splitlines())
         assert max(map(len, text.splitlines())) <= 80
         assert 0 == main([*asked, "--sweep", "ttl=0.5..5/2", "--format", "json"])
         assert 6 == len(json.loads(capsys.readouterr().out)["sweep"])
