@@ -170,7 +170,7 @@ def agents() -> Experiment:
     fewer = percent(*_DONE)
     return Experiment(
         name="agents",
-        title="Pins and first come, first served",
+        title="Pins and first come first served",
         source=f"{NOTE}, sections 9.1 to 9.4",
         inputs=(
             f"The note's: {BLOCKS:,} blocks of {BLOCK} tokens, eight turns of {PROMPTS[0]} to "
@@ -261,7 +261,7 @@ def load_sweep() -> Experiment:
     least = {blocks: min((j for b, j in apart if b == blocks), default=None) for blocks in _POOLS}
     return Experiment(
         name="load",
-        title="Load, pool size and policy",
+        title="Load by pool size and policy",
         source=f"{NOTE}, section 10.9",
         inputs=(
             f"The note's: pools of {', '.join(f'{b:,}' for b in _POOLS)} blocks. The jobs and the "

@@ -164,7 +164,7 @@ def answers() -> Experiment:
     ]
     return Experiment(
         name="answers",
-        title="Answers to a conflict, their costs and regret",
+        title="Answers to a conflict and their regret",
         source="*Resident KV Claims*, sections 3.5, 5.2 and 7, tables 5, 8 and 11",
         inputs=(
             f"The paper's: {RESIDENT} resident blocks, {_ACTIVE} active ones in chunks of "

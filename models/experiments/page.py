@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from models.experiments.comparison import Experiment, Match, shown
 from spec.cli.layout import Page, Styled
-from spec.docs.markdown import table
+from spec.docs.markdown import link, table
 
 __all__ = ["FOLDER", "digest", "page_of", "put_experiments", "summary", "view"]
 
@@ -50,7 +50,15 @@ def digest(experiment: Experiment) -> str:
 
 def page_of(experiments: Sequence[Experiment]) -> str:
     """The page, as Markdown."""
-    return _HEAD + _INTRO + f"\n{summary(experiments)}\n\n" + "\n".join(map(_section, experiments))
+    others = [
+        [link(found.title), each.what, shown(each.paper), _found(each.found), str(each.match)]
+        for found in experiments
+        for each in found.compared
+        if each.match is not Match.AGREES
+    ]
+    listed = table(["experiment", "figure", "paper", "here", "comparison"], others)
+    head = f"{_HEAD}{_INTRO}\n{summary(experiments)}\n\n{listed}\n\n"
+    return head + "\n".join(map(_section, experiments))
 
 
 def _section(found: Experiment) -> str:

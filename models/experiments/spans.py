@@ -181,16 +181,17 @@ def materialization() -> Experiment:
             "the paper states no value of a span; any two whose sum is 18 give it",
         ),
     ]
-    idle = USABLE - sum(fair)
+    idle = sum(_TABLE_6[Keep.COMPLETE][0]) - sum(fair)
     return Experiment(
         name="materialization",
         title="Retained tokens and thresholded value",
         source="*Resident KV Claims*, section 5.1, table 6",
         inputs=(
-            f"The paper's: a block of {BLOCK} tokens; a pool of {USABLE} blocks; A and B of 40 "
-            "blocks, which is what their complete prefixes have. Assumed: C has 40, each span "
-            "needs all its blocks, the values are 10, 8 and 2, and filler follows that needs the "
-            "whole pool."
+            f"The paper's: a block of {BLOCK} tokens; A and B of 40 blocks, which is what their "
+            f"complete prefixes have. Assumed: the {USABLE} usable blocks of section 5.3, because "
+            "this table states none; C of 40 blocks; each span needs all its blocks; filler "
+            "follows that needs the whole pool; values of 10, 8 and 2, so that A and B have the "
+            "printed sum of 18."
         ),
         head=("policy", "cached tokens A / B / C", "first missing blocks", "value"),
         rows=tuple(
@@ -207,8 +208,8 @@ def materialization() -> Experiment:
             "Fair shares keep more blocks than one complete prefix, and are worth 0: no span "
             f"reaches its threshold. The shares {shown(fair)} do not follow from the stated "
             f"inputs: {equal} of {tried:,} divisions give them. The nearest is "
-            f"{shown(nearest.nearest)}. They leave {idle} of {USABLE} blocks to no span, while the "
-            "complete prefixes use all."
+            f"{shown(nearest.nearest)}. They are {idle} blocks fewer than the complete prefixes, "
+            "of the same pool."
         ),
         command="python -m models experiments materialization",
         plot={
