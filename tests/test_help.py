@@ -62,6 +62,7 @@ class TestHelp:
                 "schema",
             ],
             "models": [
+                "workload",
                 "list",
                 "show",
                 "simulate",

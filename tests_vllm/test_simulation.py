@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from math import inf
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -215,6 +214,8 @@ def test_lru(make: Make, seed: int, usable: int, outputs: tuple[int, ...]) -> No
     source = random.Random(seed)
     engine = make(usable, engine={"max_model_len": usable * BLOCK}, enforce=())
     requests, served = Watched(engine).play(workload(source, 60, outputs))
+    assert any(each.hit for each in served)
+    assert any(each.victims for each in served)
     assert served == simulated(requests, usable, "lru")
 
 
@@ -275,6 +276,7 @@ def test_claims(make: Make, seed: int, mode: str, options: str, more: dict[str, 
     asked = with_claims(engine, workload(source, 60, (1, 3, 40)), mode, 3, **more)
     requests, served = Watched(engine).play(asked)
     found = simulated(requests, 24, f"claim:mode={mode},shared=3,quota=1{options}")
+    assert any(each.victims for each in served)
     assert served == found
 
 

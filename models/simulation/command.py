@@ -33,7 +33,7 @@ __all__ = ["SCHEMA", "compare", "register"]
 SCHEMA: Final = "resident-claims/simulation/1"
 _EVERY: Final = 4_096
 _EXAMPLE: Final = (
-    "Example: resident-claims simulate workload.jsonl --blocks 4000 --policy pin:ttl=40"
+    "Example: python -m models workload requests.jsonl --blocks 4000 --policy pin:ttl=40"
 )
 
 
@@ -60,7 +60,7 @@ def compare(
         blocks: usable blocks of each engine's pool.
         max_running: requests that an engine runs at once.
         rows: takes a row for each request and policy.
-        says: is told from time to time how far it is.
+        says: called from time to time with how far it is.
     """
     found = []
     for each in policies:
@@ -243,7 +243,7 @@ def put(out: Page, document: dict[str, Any]) -> None:
             f"{each.deferred}",
             f"{each.wait_s.p99:.2f} s",
             f"{each.first_token_s.p99:.2f} s",
-            each.policy,
+            each.policy.replace(":", ": ").replace(",", ", "),
         )
         for each in sorted(found, key=lambda each: -each.saved)
     ]

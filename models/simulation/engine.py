@@ -12,62 +12,24 @@ from array import array
 from collections import deque
 from heapq import heappop, heappush
 from math import inf
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
+from models.simulation.policies.base import DEFER
 from models.simulation.request import FRESH
+from models.simulation.run import Run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from models.simulation.cost import Cost
     from models.simulation.outcome import Tally
-    from models.simulation.policies.base import Policy
+    from models.simulation.policies.base import Host, Policy
     from models.simulation.request import Request, Workload
 
-__all__ = ["DEFER", "Engine", "Run", "simulate"]
-
-DEFER: Final = "deferred"
-"""What a policy answers to a request that it will submit later."""
+__all__ = ["Engine", "simulate"]
 
 _END, _TIMER, _ARRIVAL, _GROWTH = range(4)
 """Kinds of events, in the order in which those of one instant happen."""
-
-
-class Run:
-    """A request in an engine.
-
-    Attributes:
-        keys: of all its full blocks; those without a stated content have keys of their own.
-        needed: blocks that it uses at its end.
-        generated: tokens of the answer that a preemption left.
-        hit: blocks found in the pool at its first admission; `loaded`: those found in a tier.
-        computed: tokens of the prompt that were computed, also those computed again.
-        stated: blocks that it needs besides claims, when it was last decided on.
-        victims: keys that were evicted for it.
-        blockers: claims that kept it out, if it was refused.
-    """
-
-    __slots__ = (
-        "admitted", "arrived", "blockers", "blocks", "claimed", "computed", "deferred", "ended",
-        "first", "generated", "hit", "keys", "loaded", "needed", "number", "preempted", "request",
-        "since", "stated", "step", "stored", "victims",
-    )  # fmt: skip
-
-    def __init__(self, request: Request, block: int, arrived: float, fresh: int) -> None:
-        tokens = request.prompt + max(request.output, 1) - 1
-        full = tokens // block
-        keys = request.keys
-        if len(keys) < full:
-            keys += tuple(range(fresh - full + len(keys), fresh))
-        self.request, self.keys, self.arrived = request, keys, arrived
-        self.needed = -(-tokens // block)
-        self.blocks: list[int] = []
-        self.blockers: list[str] = []
-        self.victims: list[int] = []
-        self.admitted = self.first = self.ended = self.since = inf
-        self.generated = self.hit = self.loaded = self.computed = self.stored = 0
-        self.number = self.step = self.preempted = self.stated = 0
-        self.deferred = self.claimed = False
 
 
 class Engine:
@@ -122,6 +84,7 @@ class Engine:
 
     def arrive(self, run: Run) -> None:
         """Queue a request, or refuse or defer it as the policy decides."""
+        run.engine = self.name
         if run.needed > self.pool.blocks:
             self.refuse(run, "too_large")
             return
@@ -137,7 +100,7 @@ class Engine:
     def refuse(self, run: Run, reason: str) -> None:
         """End a request without an answer."""
         run.ended = self.now
-        self.tally.refused(self, run, reason)
+        self.tally.refused(run, reason)
         self._simulation.followed(run)
 
     def admit(self) -> None:
@@ -248,8 +211,9 @@ class Engine:
         self._store(run, (request.prompt + max(request.output, 1) - 1) // self._simulation.block)
         self.policy.ends(self, run)
         self._leave(run)
+        self.policy.ended(self, run)
         run.ended = self.now
-        self.tally.served(self, run)
+        self.tally.served(run)
         self._simulation.followed(run)
 
     def _leave(self, run: Run) -> None:
@@ -308,9 +272,7 @@ class _Simulation:
         for number in self._turns.pop(run.request.id, ()):
             self.push(self.now + self._requests[number].arrives, _ARRIVAL, 0, (None, number))
 
-    def run(
-        self, route: Callable[[Sequence[Engine], Run], Engine], done: Callable[[], object]
-    ) -> None:
+    def run(self, route: Callable[[Sequence[Host], Run], int], done: Callable[[], object]) -> None:
         """Let all requests arrive and end."""
         events, requests = self._events, self._requests
         firsts = (requests[number] for number in self._firsts)
@@ -342,14 +304,16 @@ class _Simulation:
     def _arrive(
         self,
         request: Request,
-        route: Callable[[Sequence[Engine], Run], Engine],
+        route: Callable[[Sequence[Host], Run], int],
         changed: dict[Engine, None],
     ) -> None:
         run = Run(request, self.block, self.now, self._fresh)
         self._fresh -= len(run.keys)
-        first = engine = self.engines[0]
+        at = 0
         if len(self.engines) > 1:
-            engine = first.policy.home(self.engines, run) or route(self.engines, run)
+            home = self.engines[0].policy.home(self.engines, run)
+            at = route(self.engines, run) if home is None else home
+        engine = self.engines[at]
         changed[engine] = None
         engine.arrive(run)
 
@@ -361,7 +325,7 @@ def simulate(
     *,
     cost: Cost,
     tally: Tally,
-    route: Callable[[Sequence[Engine], Run], Engine],
+    route: Callable[[Sequence[Host], Run], int],
     max_running: int = 256,
     done: Callable[[], object] = lambda: None,
 ) -> list[Engine]:

@@ -13,7 +13,7 @@ from models.simulation.request import FRESH
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from models.simulation.engine import Engine, Run
+    from models.simulation.run import Run
 
 __all__ = ["Quantiles", "Row", "Summary", "Tally", "Waits"]
 
@@ -154,7 +154,7 @@ class Tally:
                 evicted -= again
                 self._recomputed += len(again) * self._block
 
-    def served(self, engine: Engine, run: Run) -> None:
+    def served(self, run: Run) -> None:
         """A request has its answer."""
         wait = run.admitted - run.arrived
         self._waits.append(wait)
@@ -164,14 +164,14 @@ class Tally:
         for each in self._count(run):
             each.waited_s += wait
             each.longest_s = max(each.longest_s, wait)
-        self._close(engine, run, None)
+        self._close(run, None)
 
-    def refused(self, engine: Engine, run: Run, reason: str) -> None:
+    def refused(self, run: Run, reason: str) -> None:
         """A request was refused."""
         self._refused[reason] = self._refused.get(reason, 0) + 1
         for each in self._count(run):
             each.refused += 1
-        self._close(engine, run, reason)
+        self._close(run, reason)
 
     def _count(self, run: Run) -> tuple[Waits, Waits]:
         """Count a request for its owner, and for those with or without a claim."""
@@ -185,7 +185,7 @@ class Tally:
         kind.requests += 1
         return owner, kind
 
-    def _close(self, engine: Engine, run: Run, reason: str | None) -> None:
+    def _close(self, run: Run, reason: str | None) -> None:
         self._last = max(self._last, run.ended)
         if self._rows is None:
             return
@@ -194,7 +194,7 @@ class Tally:
             Row(
                 self.policy,
                 run.request.id,
-                engine.name,
+                run.engine,
                 run.arrived,
                 run.admitted if admitted else None,
                 run.first if admitted else None,

@@ -197,20 +197,26 @@ class RankedPool(Pool):
 
     def take(self, count: int) -> tuple[list[int], list[int]]:
         """Take blocks from the head of the free queue, after those whose rank is over left it."""
-        self.rank(self._over())
+        over = list(self._over())
+        if over:
+            self.rank(sorted(over, key=self._freed))
         return super().take(count)
 
     def rank(self, keys: Iterable[int]) -> None:
-        """Rank the unused blocks of these keys anew, in the order in which they became free."""
-        places = (self._places.get(key, {}) for key in keys)
-        found = [b for place in places for b in ([place] if isinstance(place, int) else place)]
-        unused = [block for block in found if not self._users[block]]
-        for block in sorted(unused, key=lambda block: self._ranked.get(block, 0)):
-            key = self._keys[block]
-            assert key is not None
-            if block in self._ranked or self._rank(key) is not None:
-                self._leave(block)
-                self._enter(block, key)
+        """Rank the unused blocks of these keys anew, in this order."""
+        for key in keys:
+            place = self._places.get(key, {})
+            for block in [place] if isinstance(place, int) else list(place):
+                if not self._users[block] and (
+                    block in self._ranked or self._rank(key) is not None
+                ):
+                    self._leave(block)
+                    self._enter(block, key)
+
+    def _freed(self, key: int) -> int:
+        """When the block of a key became free, as a number."""
+        place = self._places.get(key, -1)
+        return self._ranked.get(place if isinstance(place, int) else next(iter(place)), 0)
 
     def _next(self) -> int:
         if self._queue:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from models.simulation.engine import Engine, Run
+    from models.simulation.policies.base import Host
+    from models.simulation.run import Run
 
 __all__ = ["Routing", "router"]
 
@@ -23,8 +24,8 @@ class Routing(StrEnum):
     SESSION = "session"
 
 
-def router(routing: Routing) -> Callable[[Sequence[Engine], Run], Engine]:
-    """A function that chooses an engine.
+def router(routing: Routing) -> Callable[[Sequence[Host], Run], int]:
+    """A function that chooses an engine, by its number.
 
     `round_robin` takes them in turn; `least_loaded` that with the fewest unfinished requests;
     `prefix` that with the longest cached prefix of the prompt, then the least loaded; `session`
@@ -32,24 +33,24 @@ def router(routing: Routing) -> Callable[[Sequence[Engine], Run], Engine]:
     """
     turns, homes = count(), dict[str, int]()
 
-    def least(engines: Sequence[Engine], run: Run) -> Engine:
-        return min(engines, key=lambda engine: engine.load)
+    def least(engines: Sequence[Host], run: Run) -> int:
+        return min(engines, key=lambda engine: engine.load).name
 
-    def prefix(engines: Sequence[Engine], run: Run) -> Engine:
+    def prefix(engines: Sequence[Host], run: Run) -> int:
         most = len(run.keys)
         found = [(-len(each.pool.find(run.keys, most)), each.load) for each in engines]
-        return engines[min(range(len(engines)), key=found.__getitem__)]
+        return min(range(len(engines)), key=found.__getitem__)
 
-    def session(engines: Sequence[Engine], run: Run) -> Engine:
+    def session(engines: Sequence[Host], run: Run) -> int:
         name = run.request.session
         if name is None:
             return least(engines, run)
         if name not in homes:
-            homes[name] = least(engines, run).name
-        return engines[homes[name]]
+            homes[name] = least(engines, run)
+        return homes[name]
 
-    def in_turn(engines: Sequence[Engine], run: Run) -> Engine:
-        return engines[next(turns) % len(engines)]
+    def in_turn(engines: Sequence[Host], run: Run) -> int:
+        return next(turns) % len(engines)
 
     chosen = {
         Routing.ROUND_ROBIN: in_turn,

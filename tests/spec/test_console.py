@@ -38,7 +38,7 @@ class TestHelp:
     def test_declared(self) -> None:
         """The commands listed are these."""
         names = "check report follow watch routes pressure repeat evidence samples explain prove "
-        names += "recheck label counterexamples models diagram spec doctor claims demo"
+        names += "recheck label counterexamples models simulate diagram spec doctor claims demo"
         assert names.split() == list(COMMANDS)
 
     def test_overview(self, capsys: Capture) -> None:

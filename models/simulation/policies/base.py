@@ -2,19 +2,56 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 
 import msgspec
 
 from models.simulation.pool import Pool
 
 if TYPE_CHECKING:
+    from collections import deque
     from collections.abc import Callable, Sequence
 
-    from models.simulation.engine import Engine, Run
+    from models.simulation.outcome import Tally
     from models.simulation.request import Workload
+    from models.simulation.run import Run
 
-__all__ = ["NoOptions", "Policy"]
+__all__ = ["DEFER", "Host", "NoOptions", "Policy"]
+
+DEFER: Final = "deferred"
+"""What a policy answers to a request that it will queue later."""
+
+
+class Host(Protocol):
+    """The engine of a policy (`models.simulation.engine.Engine`)."""
+
+    name: int
+    blocks: int
+    pool: Pool
+    waiting: deque[Run]
+    running: dict[Run, None]
+
+    @property
+    def now(self) -> float:
+        """Seconds since the start of the workload."""
+
+    @property
+    def block(self) -> int:
+        """Tokens of a block."""
+
+    @property
+    def tally(self) -> Tally:
+        """What the simulation counts."""
+
+    @property
+    def load(self) -> int:
+        """The requests that wait or run."""
+
+    def wake(self, at: float, what: Any) -> None:
+        """Call `policy.wakes` with `what` at this time."""
+
+    def refuse(self, run: Run, reason: str) -> None:
+        """End a request without an answer."""
 
 
 class NoOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -43,19 +80,22 @@ class Policy:
         """
         return cls
 
-    def pool(self, engine: Engine) -> Pool:
+    def pool(self, engine: Host) -> Pool:
         """Make the pool of the engine."""
         return Pool(engine.blocks)
 
-    def home(self, engines: Sequence[Engine], run: Run) -> Engine | None:
-        """The engine that a request must go to, or None; asked of the first engine's policy."""
+    def home(self, engines: Sequence[Host], run: Run) -> int | None:
+        """The number of the engine that a request must go to, or None.
+
+        It is asked of the policy of the first engine.
+        """
         return None
 
-    def arrives(self, engine: Engine, run: Run) -> str | None:
+    def arrives(self, engine: Host, run: Run) -> str | None:
         """Decide on a request that arrived: None queues it, DEFER keeps it, a reason refuses it."""
         return None
 
-    def next(self, engine: Engine) -> Run:
+    def next(self, engine: Host) -> Run:
         """The request that is admitted next; some wait."""
         return engine.waiting[0]
 
@@ -63,21 +103,24 @@ class Policy:
         """How many blocks after the `hit` ones of the pool a tier has, up to `most` in all."""
         return 0
 
-    def placed(self, engine: Engine, run: Run) -> None:
+    def placed(self, engine: Host, run: Run) -> None:
         """A request was admitted; its prompt is cached."""
 
-    def lost(self, engine: Engine, run: Run, victims: Sequence[int]) -> None:
+    def lost(self, engine: Host, run: Run, victims: Sequence[int]) -> None:
         """Blocks with these keys were evicted for a request."""
 
-    def ends(self, engine: Engine, run: Run) -> None:
+    def ends(self, engine: Host, run: Run) -> None:
         """A request has its answer; its blocks are still in use."""
 
-    def wakes(self, engine: Engine, what: Any) -> None:
+    def ended(self, engine: Host, run: Run) -> None:
+        """A request has its answer; its blocks are free, as far as no policy holds them."""
+
+    def wakes(self, engine: Host, what: Any) -> None:
         """A time given to `engine.wake` has come."""
 
-    def passes(self, engine: Engine) -> None:
+    def passes(self, engine: Host) -> None:
         """The engine is about to admit requests."""
 
-    def yields(self, engine: Engine) -> bool:
+    def yields(self, engine: Host) -> bool:
         """Release something, because no request can go on; False where there is none."""
         return False

@@ -12,8 +12,9 @@ from models.simulation.pool import Pool, RankedPool
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from models.simulation.engine import Engine, Run
+    from models.simulation.policies.base import Host
     from models.simulation.request import Workload
+    from models.simulation.run import Run
 
 __all__ = ["NoReuse", "Oracle"]
 
@@ -26,7 +27,7 @@ class NoReuse(Policy):
 
     name: ClassVar = "no_reuse"
 
-    def pool(self, engine: Engine) -> Pool:
+    def pool(self, engine: Host) -> Pool:
         """A pool that caches no content."""
         return Pool(engine.blocks, caches=False)
 
@@ -61,15 +62,15 @@ class Oracle(Policy):
         places = {request.id: place for place, request in enumerate(order)}
         return lambda: cls(uses, places)
 
-    def pool(self, engine: Engine) -> Pool:
+    def pool(self, engine: Host) -> Pool:
         """A pool that ranks by the next use."""
         return RankedPool(engine.blocks, self._next_use)
 
-    def placed(self, engine: Engine, run: Run) -> None:
+    def placed(self, engine: Host, run: Run) -> None:
         """Note how far the workload is."""
         self._at = max(self._at, self._places[run.request.id])
 
-    def lost(self, engine: Engine, run: Run, victims: Sequence[int]) -> None:
+    def lost(self, engine: Host, run: Run, victims: Sequence[int]) -> None:
         """Forget contents that no request will use."""
         for key in victims:
             uses = self._uses.get(key)

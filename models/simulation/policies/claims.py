@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal
 
 import msgspec
 
-from models.simulation.engine import DEFER
-from models.simulation.policies.base import Policy
+from models.simulation.policies.base import DEFER, Policy
 from models.simulation.policies.kept import Seconds
 from models.simulation.policies.prefixes import Prefixes
 from models.simulation.pool import Pool, RankedPool
@@ -17,8 +16,9 @@ from spec.claims.states import Mode
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from models.simulation.engine import Engine, Run
+    from models.simulation.policies.base import Host
     from models.simulation.request import Workload
+    from models.simulation.run import Run
 
 __all__ = ["Claims"]
 
@@ -105,13 +105,13 @@ class Claims(Policy):
         shared = _Shared(Prefixes(workload, options.shared))
         return lambda: cls(shared, options)
 
-    def pool(self, engine: Engine) -> Pool:
+    def pool(self, engine: Host) -> Pool:
         """A pool that ranks claimed contents, where the mode does."""
         if self._options.mode is not Mode.SOFT_PRIORITY:
             return Pool(engine.blocks)
         return RankedPool(engine.blocks, lambda key: 1.0 if key in self._owned else None)
 
-    def home(self, engines: Sequence[Engine], run: Run) -> Engine | None:
+    def home(self, engines: Sequence[Host], run: Run) -> int | None:
         """The engine of the claim that a request uses, for `routed_reuse`."""
         if self._options.mode is not Mode.ROUTED_REUSE:
             return None
@@ -119,9 +119,9 @@ class Claims(Policy):
         if prefix is None:
             return None
         least = min(engines, key=lambda engine: engine.load).name
-        return engines[self._shared.homes.setdefault(prefix.name, least)]
+        return self._shared.homes.setdefault(prefix.name, least)
 
-    def arrives(self, engine: Engine, run: Run) -> str | None:
+    def arrives(self, engine: Host, run: Run) -> str | None:
         """Accept the claim of a prefix; refuse or defer a request that does not fit beside claims.
 
         A request that is refused because of its own claim is served without the claim.
@@ -134,7 +134,7 @@ class Claims(Policy):
         run.claimed = prefix is not None and prefix.name in self._claims
         return self._decide(engine, run, engine.now + self._options.defer)
 
-    def _decide(self, engine: Engine, run: Run, until: float) -> str | None:
+    def _decide(self, engine: Host, run: Run, until: float) -> str | None:
         """None if a request fits; else let claims yield, or defer it, or give the reason."""
         if not self._counts:
             return None
@@ -142,45 +142,51 @@ class Claims(Policy):
         over = len(self._owned) + run.stated - engine.pool.blocks
         if over <= 0:
             return None
-        blockers = self._blockers(over)
         if self._options.mode is Mode.DEMOTABLE:
-            for claim in blockers:
+            yielding = self._blockers(over, but=run.keys[:1])
+            for claim in yielding:
                 self._end(engine, claim, "demoted")
-            return None
+            if yielding:
+                return None
         if until > engine.now:
             self._deferred[run] = until
             if not run.deferred:
                 engine.wake(until, (_WAITED, run))
             return DEFER
-        run.blockers = [claim.name for claim in blockers]
+        run.blockers = [claim.name for claim in self._blockers(over)]
         return str(self._options.mode)
 
-    def _needed(self, engine: Engine, run: Run, keys: Sequence[int] = ()) -> int:
+    def _needed(self, engine: Host, run: Run, keys: Sequence[int] = ()) -> int:
         """The blocks that a request needs besides those that it shares with claims.
 
         A claimed block that is cached is not shared where no hit can reach it.
         """
         more, most = {*keys}, (run.request.prompt - 1) // engine.block
-        reach, spared = len(engine.pool.find(run.keys, most)), 0
+        reach, shared = len(engine.pool.find(run.keys, most)), 0
         for at, key in enumerate(run.keys[:most]):
             if key not in self._owned and key not in more:
                 break
-            spared += not (key in engine.pool and at >= reach)
-        return run.needed - spared
+            shared += not (key in engine.pool and at >= reach)
+        return run.needed - shared
 
-    def _blockers(self, over: int) -> list[_Claim]:
-        """Claims without which a request fits, none of which is superfluous."""
+    def _blockers(self, over: int, but: Sequence[int] = ()) -> list[_Claim]:
+        """Claims without which a request fits, the largest first; none where there are too few.
+
+        Args:
+            but: leave out the claims that begin with this key: the request shares their blocks.
+        """
         chosen, owned, freed = list[_Claim](), dict(self._owned), 0
         for claim in sorted(self._claims.values(), key=lambda each: -len(each.keys)):
             if freed >= over:
                 break
-            for key in claim.keys:
-                owned[key] -= 1
-                freed += not owned[key]
-            chosen.append(claim)
-        return chosen
+            if claim.keys[0] not in but:
+                for key in claim.keys:
+                    owned[key] -= 1
+                    freed += not owned[key]
+                chosen.append(claim)
+        return chosen if freed >= over else []
 
-    def _claim(self, engine: Engine, name: str, keys: tuple[int, ...], run: Run) -> _Claim | None:
+    def _claim(self, engine: Host, name: str, keys: tuple[int, ...], run: Run) -> _Claim | None:
         """Accept a claim, if it is within the quota and all requests fit beside it.
 
         Args:
@@ -189,9 +195,9 @@ class Claims(Policy):
         total = len(self._owned) + sum(key not in self._owned for key in keys)
         fits = total <= self._options.quota * engine.pool.blocks
         if fits and self._counts:
-            others = [each for each in (*engine.running, *engine.waiting) if each is not run]
+            others = (*engine.running, *engine.waiting)
             needs = [max(each.stated, self._needed(engine, each)) for each in others]
-            if run not in engine.running:
+            if self._options.on == "prefix":
                 needs.append(self._needed(engine, run, keys))
             fits = total + max(needs, default=0) <= engine.pool.blocks
         if not fits:
@@ -206,21 +212,21 @@ class Claims(Policy):
         )
         if self._options.lasts is not None:
             engine.wake(engine.now + self._options.lasts, (_ENDS, claim))
+        if isinstance(engine.pool, RankedPool):
+            engine.pool.rank([key for key in keys if self._owned[key] == 1])
         self._settle(engine, keys)
         return claim
 
-    def _settle(self, engine: Engine, keys: Sequence[int]) -> None:
-        """Exclude one block of each claimed content that is cached, or rank it."""
-        if isinstance(engine.pool, RankedPool):
-            engine.pool.rank(keys)
-        elif self._holds and self._owned:
+    def _settle(self, engine: Host, keys: Sequence[int]) -> None:
+        """Exclude one block of each claimed content that is cached, where the mode does."""
+        if self._holds and self._owned:
             for key in keys:
                 if key in self._owned and key not in self._pins and key in engine.pool:
                     (block,) = engine.pool.find((key,), 1)
                     engine.pool.hold((block,))
                     self._pins[key] = block
 
-    def _end(self, engine: Engine, claim: _Claim, how: str) -> None:
+    def _end(self, engine: Host, claim: _Claim, how: str) -> None:
         """End a claim; what no other claim owns is evictable, the last block first."""
         claim.live = False
         del self._claims[claim.name]
@@ -239,7 +245,7 @@ class Claims(Policy):
             del self._deferred[run]
             self._again(engine, run, until)
 
-    def _again(self, engine: Engine, run: Run, until: float) -> None:
+    def _again(self, engine: Host, run: Run, until: float) -> None:
         reason = self._decide(engine, run, until)
         if reason is None:
             engine.waiting.append(run)
@@ -253,13 +259,13 @@ class Claims(Policy):
             at += 1
         return max(at - hit, 0)
 
-    def placed(self, engine: Engine, run: Run) -> None:
+    def placed(self, engine: Host, run: Run) -> None:
         """Exclude what was computed of claims."""
         self._settle(engine, run.keys[: run.stored])
         if self._tier:
             self._tier.difference_update(run.keys[: run.stored])
 
-    def lost(self, engine: Engine, run: Run, victims: Sequence[int]) -> None:
+    def lost(self, engine: Host, run: Run, victims: Sequence[int]) -> None:
         """Count the losses of claims; an offloadable claim has a copy."""
         gone = [key for key in victims if key in self._owned and key not in engine.pool]
         if gone and self._options.mode is Mode.OFFLOADABLE:
@@ -268,7 +274,7 @@ class Claims(Policy):
         elif gone:
             engine.tally.harmed("evicted", len(gone))
 
-    def ends(self, engine: Engine, run: Run) -> None:
+    def ended(self, engine: Host, run: Run) -> None:
         """Claim the prompt of a turn that calls a tool, in place of that of the turn before."""
         session = run.request.session
         if self._options.on != "turn" or session is None:
@@ -282,7 +288,7 @@ class Claims(Policy):
         if before is not None and before.live:
             self._end(engine, before, "released")
 
-    def wakes(self, engine: Engine, what: Any) -> None:
+    def wakes(self, engine: Host, what: Any) -> None:
         """A claim's time or a request's wait is over."""
         kind, it = what
         if kind == _ENDS and it.live:

@@ -15,8 +15,9 @@ from models.simulation.pool import Pool, RankedPool
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from models.simulation.engine import Engine, Run
+    from models.simulation.policies.base import Host
     from models.simulation.request import Workload
+    from models.simulation.run import Run
 
 __all__ = ["Offload", "Pin", "Retention", "Seconds"]
 
@@ -57,19 +58,19 @@ class Pin(Policy):
         """Make pins with one time to live."""
         return lambda: cls(options.ttl)
 
-    def arrives(self, engine: Engine, run: Run) -> str | None:
+    def arrives(self, engine: Host, run: Run) -> str | None:
         """Note when a session came first."""
         self._came.setdefault(_session(run), run.arrived)
         return None
 
-    def next(self, engine: Engine) -> Run:
+    def next(self, engine: Host) -> Run:
         """Of the sessions with a pin, or else of all, the request of the one that came first."""
         waiting: Iterable[Run] = engine.waiting
         if self._pins:
             waiting = [run for run in waiting if _session(run) in self._pins] or waiting
         return min(waiting, key=lambda run: self._came[_session(run)])
 
-    def ends(self, engine: Engine, run: Run) -> None:
+    def ends(self, engine: Host, run: Run) -> None:
         """Replace the pin of the session."""
         session = _session(run)
         self._unpin(engine, session)
@@ -79,7 +80,7 @@ class Pin(Policy):
             self._pins[session] = _Pinned(run.blocks, until)
             engine.wake(until, _EXPIRY)
 
-    def passes(self, engine: Engine) -> None:
+    def passes(self, engine: Host) -> None:
         """End the pins whose time is over."""
         while self._pins:
             session = next(iter(self._pins))
@@ -88,7 +89,7 @@ class Pin(Policy):
             self._unpin(engine, session)
             engine.tally.claimed("expired")
 
-    def yields(self, engine: Engine) -> bool:
+    def yields(self, engine: Host) -> bool:
         """End the pin with the latest time."""
         if not self._pins:
             return False
@@ -96,7 +97,7 @@ class Pin(Policy):
         engine.tally.claimed("dropped")
         return True
 
-    def _unpin(self, engine: Engine, session: str) -> None:
+    def _unpin(self, engine: Host, session: str) -> None:
         pin = self._pins.pop(session, None)
         if pin is not None:
             engine.pool.release(reversed(pin.blocks))
@@ -142,7 +143,7 @@ class Retention(Policy):
         prefixes = Prefixes(workload, options.shared)
         return lambda: cls(prefixes, options)
 
-    def pool(self, engine: Engine) -> Pool:
+    def pool(self, engine: Host) -> Pool:
         """A pool that ranks by priority, until the time of an entry is over."""
         return RankedPool(
             engine.blocks,
@@ -150,7 +151,7 @@ class Retention(Policy):
             lambda: self._over(engine.now),
         )
 
-    def placed(self, engine: Engine, run: Run) -> None:
+    def placed(self, engine: Host, run: Run) -> None:
         """Set the priorities of a prompt."""
         options, request = self._options, run.request
         prefix = self._prefixes.of(run.keys, request.prompt)
@@ -159,7 +160,7 @@ class Retention(Policy):
         if request.tool is not None:
             self._set(run.keys[size : run.stored], options.turn, engine.now + options.turn_ttl)
 
-    def lost(self, engine: Engine, run: Run, victims: Sequence[int]) -> None:
+    def lost(self, engine: Host, run: Run, victims: Sequence[int]) -> None:
         """An entry goes with its content."""
         for key in victims:
             if key in self._entries and key not in engine.pool:
@@ -219,7 +220,7 @@ class Offload(Policy):
             self._tier.move_to_end(keys[at])
         return max(most - hit, 0)
 
-    def ends(self, engine: Engine, run: Run) -> None:
+    def ends(self, engine: Host, run: Run) -> None:
         """Write the full blocks through."""
         tier = self._tier
         for key in run.keys[: run.stored]:

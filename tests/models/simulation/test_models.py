@@ -142,7 +142,7 @@ class Driver:
         for each in after.emits:
             if isinstance(each, Fact) and each.event.kind == Kind.BLOCK_EVICTED:
                 gone = [self.keys.number(before[block]) for block in each.event.block_ids]
-                self.found.victims.setdefault(each.event.request_id, []).extend(gone)
+                self.found.victims.setdefault(each.event.request_id or "", []).extend(gone)
 
     def free(self) -> list[int]:
         """The contents of the free queue."""
@@ -205,10 +205,10 @@ def test_retention(
     """retention is the model of retention directives, where one scope states all of them."""
     keys, requests = Keys(), []
     for number, (due, name, shared, own, calls) in enumerate(asked):
-        found = keys.of(name, shared) + keys.of(f"r{number}", own)
+        own_keys = keys.of(name, shared) + keys.of(f"r{number}", own)
         tool = "tool" if calls else None
         tokens = BLOCK * (shared + own)
-        requests.append(Request(f"r{number}", float(due), tokens, 1, found, tool=tool))
+        requests.append(Request(f"r{number}", float(due), tokens, 1, own_keys, tool=tool))
     workload = Workload("", BLOCK, tuple(requests))
     prefixes, stated, contents = Prefixes(workload, 2), [], {}
     for request, (_, name, shared, own, calls) in zip(requests, asked, strict=True):

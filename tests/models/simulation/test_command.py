@@ -1,0 +1,96 @@
+"""`resident-claims simulate`: its table, its JSON, its rows, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from spec.cli.console import main
+from tests.bench_simulation import BLOCK, agents
+
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def workload(tmp_path: Path) -> Path:
+    """A file of 400 requests."""
+    file = tmp_path / "requests.jsonl"
+    lines = [json.dumps({"name": "agents", "block": BLOCK}).encode()]
+    lines += [msgspec.json.encode(each) for each in agents(400).requests]
+    file.write_bytes(b"\n".join(lines))
+    return file
+
+
+def test_table(workload: Path, capsys: Capture) -> None:
+    """The best policy is first, lru is among them, and a sentence says what it costs."""
+    asked = ["--blocks", "1200", "--policy", "no_reuse", "--claim", "hard_protected:quota=0.6"]
+    assert 0 == main(["simulate", str(workload), *asked])
+    text = capsys.readouterr().out
+    table = text[: text.index("\n\nsaved: ")]
+    assert table.index("  claim:") < table.index("  lru") < table.index("  no_")
+    assert "of the pool at most, saves" in text
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_json(workload: Path, tmp_path: Path, capsys: Capture) -> None:
+    """JSON has the counts of each policy; the same run gives the same; rows are written."""
+    rows = tmp_path / "rows.jsonl"
+    asked = ["simulate", str(workload), "--blocks", "900", "--format", "json", "--rows", str(rows)]
+    assert 0 == main(asked)
+    first = capsys.readouterr().out
+    assert 0 == main(asked)
+    assert first == capsys.readouterr().out
+    document = json.loads(first)
+    assert "resident-claims/simulation/1" == document["schema"]
+    (lru,) = document["policies"]
+    kept = lru["hit_tokens"] + lru["loaded_tokens"]
+    assert lru["prompt_tokens"] == kept + lru["computed_tokens"]
+    written = [json.loads(line) for line in rows.read_text().splitlines()]
+    assert 400 == len(written) == lru["requests"]
+    assert lru["hit_tokens"] == sum(row["hit"] for row in written)
+    assert lru["evicted_blocks"] == sum(len(row["victims"]) for row in written)
+
+
+def test_durations(workload: Path, capsys: Capture) -> None:
+    """Where a longer time to live buys little, that is said."""
+    claims = [f"expiring:quota=0.6,ttl={ttl}" for ttl in (2, 100, 1000)]
+    options = [each for claim in claims for each in ("--claim", claim)]
+    assert 0 == main(["simulate", str(workload), "--blocks", "900", *options])
+    assert "A time to live past 100 s buys less than 1 %." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ('{"schema": "resident-claims/cost/2", "cost": {}}', "resident-claims/cost/1"),
+        ('{"schema": "resident-claims/cost/1", "cost": {"decode": 1}}', "decode"),
+        ('{"schema": "resident-claims/cost/1", "cost": {"decode_s": -1}}', "decode_s"),
+        ("[" * 70_000, "larger than 65536 bytes"),
+    ],
+)
+def test_bad_cost(workload: Path, tmp_path: Path, capsys: Capture, content: str, says: str) -> None:
+    """A cost file of another form is bad input."""
+    cost = tmp_path / "cost.json"
+    cost.write_text(content)
+    assert 2 == main(["simulate", str(workload), "--blocks", "900", "--cost", str(cost)])
+    assert says in capsys.readouterr().err
+
+
+def test_cost(workload: Path, tmp_path: Path, capsys: Capture) -> None:
+    """The figures of a cost file are used: what computes faster answers sooner."""
+    cost = tmp_path / "cost.json"
+    figures = {"schema": "resident-claims/cost/1", "cost": {"prefill_tokens_s": 1e9, "step_s": 0}}
+    cost.write_text(json.dumps(figures))
+    asked = ["simulate", str(workload), "--blocks", "900", "--format", "json"]
+    assert 0 == main([*asked, "--cost", str(cost)])
+    (lru,) = json.loads(capsys.readouterr().out)["policies"]
+    assert 0.001 > lru["first_token_s"]["p99"]
+
+
+def test_no_file(tmp_path: Path, capsys: Capture) -> None:
+    """A workload that is not there is bad input."""
+    assert 2 == main(["simulate", str(tmp_path / "none.jsonl"), "--blocks", "9"])
+    assert "none.jsonl" in capsys.readouterr().err

@@ -1,0 +1,188 @@
+"""What the policies do, on workloads of a few requests."""
+
+from __future__ import annotations
+
+import pytest
+
+from models.simulation.command import compare
+from models.simulation.cost import Cost
+from models.simulation.outcome import Row, Summary
+from models.simulation.policies import POLICIES, chosen
+from models.simulation.request import Request, Workload
+from models.simulation.routing import Routing
+from spec.language.errors import SpecError
+
+BLOCK = 4
+
+
+def request(
+    name: str, at: float, keys: tuple[int, ...], output: int = 1, **more: str | None
+) -> Request:
+    """A request whose prompt is these blocks and one token more."""
+    return Request(name, at, BLOCK * len(keys) + 1, output, keys, **more)
+
+
+def played(
+    policy: str, blocks: int, *requests: Request, engines: int = 1, routing: str = "round_robin"
+) -> tuple[Summary, dict[str, Row]]:
+    """What a policy did, and the row of each request."""
+    rows: dict[str, Row] = {}
+    (found,) = compare(
+        Workload("test", BLOCK, requests),
+        [chosen(policy)],
+        blocks,
+        engines=engines,
+        routing=Routing(routing),
+        cost=Cost(),
+        rows=lambda row: rows.update({row.request: row}),
+    )
+    return found, rows
+
+
+SYSTEM = (1, 2, 3)
+PRESSURE = (
+    request("a", 0, (*SYSTEM, 10)),
+    request("b", 10, (*SYSTEM, 11)),
+    request("c", 20, (20, 21, 22, 23, 24, 25)),
+    request("d", 30, (*SYSTEM, 12)),
+)
+"""A prefix of three blocks, and a request that needs seven of eight."""
+
+TURNS = (
+    request("t1", 0, (1, 2, 3), session="s", tool="tool"),
+    request("other", 10, (20, 21, 22, 23), session="o"),
+    request("t2", 20, (1, 2, 3, 4), after="t1", session="s"),
+)
+"""A turn that calls a tool for 20 s, in which another request needs five blocks of six."""
+
+
+class TestPolicies:
+    @pytest.mark.parametrize(
+        ("policy", "hit"),
+        [
+            ("lru", 1),
+            ("no_reuse", 0),
+            ("retention", 1),
+            ("offload:blocks=20", 1),
+            ("claim:mode=soft_priority", 3),
+            ("claim:mode=best_effort", 1),
+            ("claim:mode=hard_protected", 3),
+            ("oracle", 1),
+        ],
+    )
+    def test_prefix(self, policy: str, hit: int) -> None:
+        """A prefix that many use stays where it is claimed; the request that does not fit beside
+        it is refused in the name of the claim."""
+        _, rows = played(policy, 8, *PRESSURE)
+        assert BLOCK * hit == rows["d"].hit
+        mode = policy.removeprefix("claim:mode=") if hit == 3 else None
+        assert (["prefix:0"] if mode else []) == rows["c"].blockers
+        assert mode == rows["c"].refused
+
+    def test_tier(self) -> None:
+        """Evicted blocks are loaded from the tier, by offload and by offloadable claims."""
+        for policy in ("offload:blocks=20", "claim:mode=offloadable"):
+            found, rows = played(policy, 8, *PRESSURE)
+            assert 3 * BLOCK == rows["d"].hit + rows["d"].loaded
+            assert rows["d"].loaded == found.loaded_tokens > 0
+
+    def test_demotable(self) -> None:
+        """A claim yields to the request that does not fit beside it."""
+        found, rows = played("claim:mode=demotable", 8, *PRESSURE)
+        assert rows["c"].refused is None
+        assert 1 == found.claims["demoted"]
+
+    @pytest.mark.parametrize(("defer", "refused"), [(5, "hard_protected"), (100, None)])
+    def test_deferred(self, defer: int, refused: str | None) -> None:
+        """A request waits for the end of a claim, as long as it may."""
+        found, rows = played(f"claim:ttl=60,defer={defer}", 8, *PRESSURE)
+        assert refused == rows["c"].refused
+        assert rows["c"].deferred
+        assert 1 == found.deferred
+        if refused is None:
+            assert 60 == rows["c"].admitted
+
+    def test_quota(self) -> None:
+        """No claim goes beyond the quota."""
+        found, _ = played("claim:quota=0.3", 8, *PRESSURE)
+        assert {"rejected": 3} == found.claims
+        found, _ = played("claim:quota=0.4", 8, *PRESSURE)
+        assert {"accepted": 1, "most_blocks": 3} == found.claims
+
+    @pytest.mark.parametrize(
+        ("policy", "hit"),
+        [
+            ("lru", 1),
+            ("pin:ttl=40", 3),
+            ("pin:ttl=5", 1),
+            ("claim:mode=expiring,on=turn,quota=1", 3),
+        ],
+    )
+    def test_tool(self, policy: str, hit: int) -> None:
+        """The blocks of a turn outlast the pause of its tool, where the time to live is long."""
+        _, rows = played(policy, 6, *TURNS)
+        assert BLOCK * hit == rows["t2"].hit
+
+    def test_next_turn(self) -> None:
+        """A turn arrives when the turn before has its answer and the pause is over."""
+        _, rows = played("lru", 20, *TURNS)
+        assert rows["t1"].ended + 20 == pytest.approx(rows["t2"].arrived)
+
+    def test_preempted(self) -> None:
+        """Where no block is free for an answer, the request that came last is computed again."""
+        two = (request("x", 0, (1, 2), output=12), request("y", 0, (11, 12), output=12))
+        found, rows = played("lru", 8, *two)
+        assert (0, 1) == (rows["x"].preempted, rows["y"].preempted)
+        assert 1 == found.preempted
+        assert 2 == found.served
+
+    def test_too_large(self) -> None:
+        """A request that the pool can never serve is refused, and the next turn comes."""
+        large = request("t1", 0, tuple(range(30)), session="s")
+        found, rows = played("lru", 6, large, request("t2", 1, (1,), after="t1", session="s"))
+        assert {"too_large": 1} == found.refused
+        assert rows["t2"].refused is None
+
+    @pytest.mark.parametrize(
+        ("routing", "policy", "engines"),
+        [
+            ("round_robin", "lru", [0, 1, 0, 1]),
+            ("prefix", "lru", [0, 0, 1, 0]),
+            ("round_robin", "claim:mode=routed_reuse", [0, 0, 0, 0]),
+        ],
+    )
+    def test_routing(self, routing: str, policy: str, engines: list[int]) -> None:
+        """Requests go to engines in turn, to that of their prefix, or to that of their claim."""
+        four = tuple(
+            request(name, at, (*SYSTEM, 30 + at) if at != 2 else (7, 8), 400, session=name)
+            for at, name in enumerate("abcd")
+        )
+        if policy != "lru":
+            four = tuple(each for each in four if each.id != "c")
+            engines = engines[:3]
+        _, rows = played(policy, 400, *four, engines=2, routing=routing)
+        assert engines == [rows[each.id].engine for each in four]
+
+
+class TestChosen:
+    @pytest.mark.parametrize(
+        ("text", "says"),
+        [
+            ("lur", "policy"),
+            ("lru:ttl=4", "no option"),
+            ("pin:ttl", "no option"),
+            ("pin:ttl=-1", "pin:ttl=-1"),
+            ("pin:ttl=1,ttl=2", "no option"),
+            ("claim:mode=hard", "claim:mode=hard"),
+            ("claim:quota=2", "quota"),
+            ("offload:blocks=1e3x", "blocks"),
+        ],
+    )
+    def test_bad(self, text: str, says: str) -> None:
+        """What is mistyped is named, with what may be given."""
+        with pytest.raises(SpecError, match=says):
+            chosen(text)
+
+    def test_sources(self) -> None:
+        """Each policy names its source."""
+        assert all("Source: " in (each.__doc__ or "") for each in POLICIES.values())
