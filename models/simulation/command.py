@@ -132,7 +132,7 @@ def _simulate(
     ] = None,
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """Replay requests over pools of KV blocks, and compare policies.
+    """Replay requests over pools of KV blocks; compare policies.
 
     The table has the policies by the share of prompt tokens that they save, the best first. With
     --sweep it has a line for each value, as in --sweep blocks=1000..8000 --sweep ttl=10..80/4. A
