@@ -229,6 +229,7 @@ docs: $(STAMP) ## Regenerate the pages drawn from the specification
 	$(BIN)/python -m spec docs
 	$(BIN)/python -m monitor docs
 	$(BIN)/python -m models docs
+	$(BIN)/python -m models experiments -o docs
 	$(BIN)/python -m proofs cores -o docs/cores.md
 	$(BIN)/python -m proofs docs
 	$(BIN)/python -m tests.docs_api

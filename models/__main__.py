@@ -10,6 +10,7 @@ from typing import Annotated, Final
 import typer
 
 from models.budget.command import register as register_budget
+from models.experiments.command import add_experiments
 from models.explorer.starts import starts_of
 from models.framework.explore import walk
 from models.framework.stepper import Stepper
@@ -209,6 +210,7 @@ def sweep_pools(
 
 
 register_budget(app)
+add_experiments(app)
 add_docs(app, pages, of="models")
 
 

@@ -108,6 +108,7 @@ class TestHelp:
                 "pressure",
                 "sweep",
                 "budget",
+                "experiments",
                 "docs",
             ],
             "runtime_hooks": ["doctor", "demo", "claims"],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -14,8 +15,9 @@ from models.simulation.engine import simulate
 from models.simulation.outcome import Row, Summary, Tally
 from models.simulation.policies import POLICIES, Chosen, chosen
 from models.simulation.routing import Routing, router
+from models.simulation.sweep import axis_of, figure_of, finding, gains, put_sweep, swept, target_of
 from spec.cli.arguments import path_option
-from spec.cli.common import Format, FormatOption
+from spec.cli.common import Format, FormatOption, write_output
 from spec.cli.layout import Page, print_as
 from spec.cli.working import Working
 from spec.files.writing import check_target
@@ -89,7 +91,9 @@ def compare(
 
 def _simulate(
     workload: Annotated[str, typer.Argument(metavar="WORKLOAD", help="A file of requests.")],
-    blocks: Annotated[int, typer.Option(help="Usable blocks of a pool.", min=1, max=1 << 24)],
+    blocks: Annotated[
+        int | None, typer.Option(help="Usable blocks of a pool.", min=1, max=1 << 24)
+    ] = None,
     policy: Annotated[
         list[str] | None,
         typer.Option(
@@ -116,17 +120,38 @@ def _simulate(
     rows: Annotated[
         Path | None, path_option("--rows", help="Write a line of JSON for each request.")
     ] = None,
+    sweep: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=FIRST..LAST[/VALUES]",
+            help="Compare so many values of `blocks`, or of an option of the policies.",
+        ),
+    ] = None,
+    plot: Annotated[
+        Path | None, path_option("--plot", help="Draw the sweep, as .svg or .png.")
+    ] = None,
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """Replay requests over pools of KV blocks, and compare policies.
+    """Replay requests over pools of KV blocks; compare policies.
 
-    The table has the policies by the share of prompt tokens that they save, the best first.
+    The table has the policies by the share of prompt tokens that they save, the best first. With
+    --sweep it has a line for each value, as in --sweep blocks=1000..8000 --sweep ttl=10..80/4. A
+    figure needs the extra [plots].
 
     Exit 0. 2: bad input.
     """
     from models.simulation.workload import read_workload
 
     check_target(rows, reads=[workload, cost])
+    check_target(plot, reads=[workload, cost, rows])
+    axes = [axis_of(text) for text in sweep or ()]
+    drawn = None if plot is None else target_of(plot)
+    if plot is not None and not axes:
+        raise SpecError("--plot draws a sweep", "add --sweep, as in --sweep blocks=1000..8000")
+    if axes and rows is not None:
+        raise SpecError("--rows is of one comparison", "leave out --sweep or --rows")
+    if blocks is None and not axes:
+        raise SpecError("the size of the pool is missing", "give --blocks, or sweep it")
     claims = [f"claim:mode={','.join(filter(None, each.split(':', 1)))}" for each in claim or ()]
     named = [chosen(text) for text in dict.fromkeys(["lru", *(policy or ()), *claims])]
     figures = Cost() if cost is None else read_cost(cost)
@@ -135,10 +160,9 @@ def _simulate(
         if not requests.requests:
             raise SpecError(f"{workload} has no requests", "give a workload with some")
         with _Lines(rows) as lines:
-            found = compare(
+            given = partial(
+                compare,
                 requests,
-                named,
-                blocks,
                 engines=engines,
                 routing=routing,
                 cost=figures,
@@ -146,7 +170,8 @@ def _simulate(
                 rows=None if rows is None else lines.add,
                 says=status.update,
             )
-    advised = advice(found, blocks * engines)
+            points = swept(axes, named, blocks, lambda each, n: given([each], n)[0]) if axes else []
+            found = [] if blocks is None or axes else given(named, blocks)
     document = {
         "schema": SCHEMA,
         "workload": requests.name,
@@ -156,9 +181,14 @@ def _simulate(
         "engines": engines,
         "routing": routing,
         "cost": figures,
-        "policies": found,
-        "advice": advised,
     }
+    if axes:
+        document |= {"sweep": points, "advice": [f"{finding(points)}.", *gains(points)]}
+        if plot is not None and drawn is not None:
+            write_output(plot, figure_of(axes, points, drawn))
+        print_as(form, document, lambda out: put_sweep(out, points))
+        return
+    document |= {"policies": found, "advice": advice(found, (blocks or 0) * engines)}
     print_as(form, document, lambda out: put(out, document))
 
 
