@@ -18,7 +18,6 @@ from spec.language.errors import SpecError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from monitor.fleet.rows import Places
     from monitor.input.errors import InputError
 
 __all__ = ["PIECES", "VERSION", "Asked", "Given", "Keyed"]

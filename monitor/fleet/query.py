@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote, urlsplit
 
@@ -15,13 +16,12 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 from monitor.fleet.keyed import Asked, Given, Keyed
 from monitor.fleet.rows import KINDS
 from monitor.fleet.runs import runs_of
-from monitor.fleet.rows import Row
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
-__all__ = ["STATE", "JudgeStreams", "open_claims", "started", "written"]
+__all__ = ["ROWS", "STATE", "JudgeStreams", "open_claims", "put", "started", "written"]
 
 STATE: Final = "judge"
 """The name of the state of a key."""
@@ -29,12 +29,12 @@ STATE: Final = "judge"
 _FILES: Final = "path string, modificationTime timestamp, length long, content binary"
 _RUNS: Final = "source string, stream string, piece string, first long, data binary"
 _STATE: Final = "data binary"
-_ROWS: Final = (
+ROWS: Final = (
     "kind string, id string, source string, stream string, claim_id string, file string, "
-    "line long, what string, says string, json string, mode string, state string, owner string, "
-    "model string, footprint long, worker string, request_id string, hit boolean, cost long"
+    "line long, at long, what string, says string, json string, period long, mode string, "
+    "state string, owner string, model string, footprint long, worker string, "
+    "request_id string, hit boolean, cost long"
 )
-_MOST_CONTENT: Final = 1 << 30
 _FOREVER: Final = "36500d"  # Spark passes over older files by default, and says nothing
 
 
@@ -75,8 +75,14 @@ def files(spark: SparkSession, folder: str, batch_bytes: int) -> DataFrame:
 
 
 def started(
-    spark: SparkSession, folder: str, out: str, checkpoint: str, asked: Asked, batch_bytes: int,
-    *, once: bool,
+    spark: SparkSession,
+    folder: str,
+    out: str,
+    checkpoint: str,
+    asked: Asked,
+    batch_bytes: int,
+    *,
+    once: bool,
 ) -> StreamingQuery:
     """The query, which runs.
 
@@ -87,11 +93,13 @@ def started(
     split = partial(_split, folder=folder)
     runs = files(spark, folder, batch_bytes).mapInArrow(split, _RUNS)
     judged = runs.groupBy("source", "stream").transformWithState(
-        JudgeStreams(asked), _ROWS, "Append", "None"
+        JudgeStreams(asked), ROWS, "Append", "None"
     )
     writer = judged.writeStream.foreachBatch(partial(written, out=out))
     writer = writer.option("checkpointLocation", checkpoint).outputMode("append")
-    writer = writer.trigger(availableNow=True) if once else writer.trigger(processingTime="10 seconds")
+    writer = (
+        writer.trigger(availableNow=True) if once else writer.trigger(processingTime="10 seconds")
+    )
     return writer.start()
 
 
@@ -110,10 +118,18 @@ def written(rows: DataFrame, batch: int, *, out: str) -> None:
 
 
 def _write(rows: DataFrame, folder: str, batch: int) -> None:
+    put(rows, folder, f"batch={batch:09}", lines=folder.endswith("/verdicts"))
+
+
+def put(rows: DataFrame, folder: str, name: str = "", *, lines: bool = False) -> None:
+    """Write few rows as Parquet and as JSON, in place of what is there.
+
+    Args:
+        lines: the column `json` has the lines.
+    """
     few = rows.coalesce(1)
-    name = f"batch={batch:09}"
     few.write.mode("overwrite").parquet(f"{folder}/parquet/{name}")
-    if "verdicts" in folder.rsplit("/", 1)[-1]:
+    if lines:
         few.select("json").write.mode("overwrite").text(f"{folder}/jsonl/{name}")
     else:
         few.write.mode("overwrite").json(f"{folder}/jsonl/{name}")
@@ -123,11 +139,10 @@ def open_claims(spark: SparkSession, checkpoint: str, out: str, asked: Asked) ->
     """Write what would be concluded of the claims that are not over if no line came any more."""
     state = spark.read.format("statestore").option("stateVarName", STATE).load(checkpoint)
     finish = partial(_finish, asked=asked)
-    found = state.select("key.source", "key.stream", "value.data").mapInArrow(finish, _ROWS)
+    found = state.select("key.source", "key.stream", "value.data").mapInArrow(finish, ROWS)
     found = found.drop("kind").persist(StorageLevel.MEMORY_AND_DISK)
-    found.count()
-    found.coalesce(1).write.mode("overwrite").parquet(f"{out}/open/parquet")
-    found.coalesce(1).select("json").write.mode("overwrite").text(f"{out}/open/jsonl")
+    found.count()  # in parallel, which the few files are not
+    put(found, f"{out}/open", lines=True)
     found.unpersist()
 
 
@@ -154,13 +169,18 @@ def _finish(batches: Iterator[Any], *, asked: Asked) -> Iterator[Any]:
         for each in batch.to_pylist():
             rows = [*Keyed(each["source"], each["stream"], asked, each["data"]).finish()]
             if rows:
-                yield _batch([list(column) for column in zip(*rows, strict=True)], _ROWS)
+                yield _batch([list(column) for column in zip(*rows, strict=True)], ROWS)
 
 
 def _batch(columns: list[list[Any]], schema: str) -> Any:
     """A batch of Arrow."""
-    import pyarrow as arrow
-
-    types = {"string": arrow.string(), "long": arrow.int64(), "binary": arrow.binary(), "boolean": arrow.bool_()}
-    fields = [arrow.field(*(n, types[t])) for n, t in (each.split() for each in schema.split(", "))]
-    return arrow.record_batch(columns, schema=arrow.schema(fields))
+    arrow = import_module("pyarrow")
+    types = {
+        "string": arrow.string(),
+        "long": arrow.int64(),
+        "binary": arrow.binary(),
+        "boolean": arrow.bool_(),
+    }
+    fields = [each.split() for each in schema.split(", ")]
+    named = arrow.schema([arrow.field(name, types[of]) for name, of in fields])
+    return arrow.record_batch(columns, schema=named)

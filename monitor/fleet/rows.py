@@ -27,10 +27,12 @@ Places: TypeAlias = Callable[[int], tuple[str, int]]
 class Row(NamedTuple):
     """One row, in columns.
 
-    `id` is there once. `line` is the number in the `file`. `json` is the whole line of a verdict as
-    `follow --verdicts` writes it. `what` is the schema of a verdict, or the kind of an event;
-    `says` is the verdict, the obligation that is violated, or why a line is refused. The fields of
-    claims and routes are those of the event, and null where it states none.
+    `id` is there once. `line` is the number in the `file`, and `at` that in the source, by which
+    the rows of a stream are in order. `what` is `violation`, `claim`, `final` or `limit`, or the
+    kind of an event. `says` is the verdict, the obligation that is violated, the limit, or why a
+    line is refused. `json` is the line of a verdict as `follow --verdicts` writes it, or of the
+    event. `period` counts the runs of a stream from 1. The fields of claims and routes are those of
+    the event, and null where it states none.
     """
 
     kind: str
@@ -40,9 +42,11 @@ class Row(NamedTuple):
     claim_id: str | None
     file: str
     line: int
+    at: int
     what: str
     says: str
     json: str
+    period: int | None = None
     mode: str | None = None
     state: str | None = None
     owner: str | None = None
@@ -60,17 +64,20 @@ _ROUTES: Final = (Kind.REQUEST_ROUTED, Kind.REUSE_SERVED)
 
 def verdict_row(line: VerdictLine, places: Places) -> Row:
     """The row of a verdict."""
-    file, number = places(line.at.line)
+    place = *places(line.at.line), line.at.line
     text = _ENCODE(line).decode()
-    about = "verdicts", line.id, line.source, line.stream
+    claim_id, what, says = None, "limit", ""
+    more: dict[str, str | int | None] = {}
     if isinstance(line, ViolationLine):
-        said = "violation", line.obligation, text, line.mode
-        return Row(*about, line.claim_id, file, number, *said)
-    if isinstance(line, ClaimLine):
-        what = "final" if line.final else "claim"
-        said = what, line.verdict, text, line.mode
-        return Row(*about, line.claim_id, file, number, *said, line.state)
-    return Row(*about, None, file, number, "limit", line.limit, text)
+        claim_id, what, says = line.claim_id, "violation", line.obligation
+        more = {"period": line.period, "mode": line.mode}
+    elif isinstance(line, ClaimLine):
+        claim_id, what, says = line.claim_id, "final" if line.final else "claim", str(line.verdict)
+        more = {"period": line.period, "mode": line.mode, "state": line.state}
+    else:
+        says = line.limit
+    about = "verdicts", line.id, line.source, line.stream, claim_id
+    return Row(*about, *place, what, says, text, **more)  # type: ignore[arg-type]
 
 
 def fact_row(text: bytes, source: str, line: int, places: Places) -> Iterator[Row]:
@@ -78,7 +85,6 @@ def fact_row(text: bytes, source: str, line: int, places: Places) -> Iterator[Ro
     event = event_of(text)
     if event is None:
         return  # the judge refused it, or reads it more slowly than is worth it here
-    file, number = places(line)
     stream = event.stream or source
     kind = "routes" if event.kind in _ROUTES else "claims"
     yield Row(
@@ -87,20 +93,19 @@ def fact_row(text: bytes, source: str, line: int, places: Places) -> Iterator[Ro
         source,
         stream,
         event.claim_id,
-        file,
-        number,
+        *places(line),
+        line,
         event.kind,
         "",
         text.decode(),
-        event.mode,
-        None,
-        event.owner_scope,
-        event.cache_identity,
-        event.footprint,
-        event.worker,
-        event.request_id,
-        event.hit,
-        event.cost,
+        mode=event.mode,
+        owner=event.owner_scope,
+        model=event.cache_identity,
+        footprint=event.footprint,
+        worker=event.worker,
+        request_id=event.request_id,
+        hit=event.hit,
+        cost=event.cost,
     )
 
 
@@ -110,6 +115,6 @@ def rejected_row(error: InputError, source: str, stream: str, told: str, places:
     Args:
         told: the reason, where the line itself does not show it.
     """
-    file, number = places(error.line or 0)
-    about = "rejected", key_of("rejected", source, stream, error.line), source, stream
-    return Row(*about, None, file, number, "line", told or error.reason, "")
+    line = error.line or 0
+    about = "rejected", key_of("rejected", source, stream, line), source, stream
+    return Row(*about, None, *places(line), line, "line", told or error.reason, "")

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
+from monitor.input.dialects._json import parse
 from monitor.input.errors import InputError
 from monitor.input.lines import LINE_LIMIT, Lines
 
@@ -48,7 +49,7 @@ class Lined(NamedTuple):
 
 
 class Run(NamedTuple):
-    """Lines of one stream of one file, as `packed` wrote them; `first` is the number of the first."""
+    """Lines of one stream of one file, as `packed` wrote them, and the number of the first."""
 
     stream: str
     first: int
@@ -107,9 +108,7 @@ class _Splitter:
         number = 0
         try:
             for number, line in lines:
-                if isinstance(line, InputError):
-                    self._note(number, line)
-                elif (stream := self._stream_of(line)) is None:
+                if isinstance(line, InputError) or (stream := self._stream_of(line)) is None:
                     self._note(number, line)
                 else:
                     self._take(stream, number, line)
@@ -133,7 +132,7 @@ class _Splitter:
             stream = _DECODE(line).stream
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             return None
-        if len(_NAMED.findall(line)) > 1 and line.count(b'"stream"') != 1:
+        if len(_NAMED.findall(line)) > 1 and not _is_sound(line):
             return None  # which of two names is meant is not known
         full = len(self._last) >= STREAMS and stream not in self._last
         return None if full else stream
@@ -167,3 +166,12 @@ class _Splitter:
         waiting, self._waiting, self._size = self._waiting, {}, 0
         for stream, lines in waiting.items():
             yield Run(stream, lines[0].number, packed(lines))
+
+
+def _is_sound(line: bytes) -> bool:
+    """Whether a line has each field once."""
+    try:
+        parse(line, "", 0, lists=True)
+    except InputError:
+        return False
+    return True
