@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import urlsplit
 
 import msgspec
-from pyspark.errors import AnalysisException, PySparkException, PySparkRuntimeError, StreamingQueryException
+from pyspark.errors import (
+    AnalysisException,
+    PySparkException,
+    PySparkRuntimeError,
+    StreamingQueryException,
+)
 
 from monitor.fleet.keyed import Asked
 from monitor.fleet.query import open_claims, started

@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import functions as f
-from pyspark.sql.types import StructType
 
 from monitor.fleet.query import ROWS, put
 from spec.claims.states import TERMINAL
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pyspark.sql import Column, DataFrame, SparkSession
 
-__all__ = ["TABLES", "standing", "tables", "write_tables"]
+__all__ = ["standing", "tables", "write_tables"]
 
-TABLES: Final = ("claims", "owners", "residency", "shared", "routes", "alerts")
-"""Their names, of which each has a folder."""
-
+_READ: Final = ("verdicts", "open", "claims", "routes", "rejected")
+_COLUMNS: Final = ROWS.split(", ")[1:]  # the kind is the folder
 _STREAM: Final = ("source", "stream")
 _CLAIM: Final = (*_STREAM, "claim_id")
 _OVER: Final = [str(state) for state in TERMINAL]
@@ -30,36 +30,34 @@ _OVER: Final = [str(state) for state in TERMINAL]
 
 def write_tables(spark: SparkSession, out: str) -> dict[str, int]:
     """Write each table in place of what it was; the numbers of claims by verdict, and of alerts."""
-    made = tables(spark, out)
-    kept = made["claims"].persist()
-    made = {"claims": kept} | tables(spark, out, kept)
+    kinds = {kind: _rows(spark, out, kind) for kind in _READ}
+    claims = standing(kinds).persist()
+    made = tables(kinds, claims)
+    made["alerts"] = made["alerts"].persist()
     for name, rows in made.items():
         put(rows, f"{out}/fleet/{name}")
-    counts = {row.verdict: row["count"] for row in kept.groupBy("verdict").count().collect()}
-    counts["alerts"] = _read(spark, f"{out}/fleet/alerts/parquet").count()
-    kept.unpersist()
+    counts = {row.verdict: row["count"] for row in claims.groupBy("verdict").count().collect()}
+    counts["alerts"] = made["alerts"].count()
     return counts
 
 
-def tables(spark: SparkSession, out: str, claims: DataFrame | None = None) -> dict[str, DataFrame]:
-    """The tables by name.
+def tables(kinds: Mapping[str, DataFrame], claims: DataFrame) -> dict[str, DataFrame]:
+    """The tables by name, made of the rows of each kind.
 
     Args:
-        claims: the first of them, where it is made already.
+        claims: what `standing` finds, which is the first of them.
     """
-    kinds = {kind: _rows(spark, out, kind) for kind in ("verdicts", "open", "claims", "routes")}
-    claims = standing(kinds) if claims is None else claims
     return {
         "claims": claims,
         "owners": _owners(claims),
         "residency": _residency(claims),
         "shared": _shared(claims),
         "routes": _routes(kinds["routes"], claims),
-        "alerts": _alerts(kinds["verdicts"], _rows(spark, out, "rejected"), claims),
+        "alerts": _alerts(kinds["verdicts"], kinds["rejected"], claims),
     }
 
 
-def standing(kinds: dict[str, DataFrame]) -> DataFrame:
+def standing(kinds: Mapping[str, DataFrame]) -> DataFrame:
     """A row for each claim of each run of a stream: the last verdict on it, whose it is, and its
     size. Claims that are not over have the verdict that they would end with.
     """
@@ -176,16 +174,9 @@ def _alerts(verdicts: DataFrame, rejected: DataFrame, claims: DataFrame) -> Data
 
 def _rows(spark: SparkSession, out: str, kind: str) -> DataFrame:
     """The rows of a kind; none where none was written."""
-    return _read(spark, f"{out}/{kind}/parquet")
-
-
-def _read(spark: SparkSession, folder: str) -> DataFrame:
-    schema = StructType.fromDDL(ROWS)
-    schema = StructType([field for field in schema if field.name != "kind"])
     try:
-        found = spark.read.parquet(folder)
+        return spark.read.parquet(f"{out}/{kind}/parquet").select(*(each.split()[0] for each in _COLUMNS))
     except AnalysisException as error:
         if error.getCondition() not in ("PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA"):
             raise
-        return spark.createDataFrame([], schema)
-    return found
+        return spark.createDataFrame([], ", ".join(_COLUMNS))
