@@ -42,6 +42,7 @@ class TestHelp:
                 "evidence",
                 "follow",
                 "watch",
+                "fleet",
                 "routes",
                 "pressure",
                 "repeat",

@@ -1,8 +1,8 @@
 """What a line costs on Spark in batch, beside `check` on one core: `make bench-fleet`.
 
-The start of Spark and of its Python processes is excluded: one query judges a small fleet first,
-in the same session. The ratio is of the time on the clock, times the cores, to the processor time
-of `check`: on a machine that does other work it is too high.
+All figures are processor time, of Spark's process and its Python processes together, because
+machines do other work meanwhile. The start of Spark and of its Python processes is excluded: one
+query judges a small fleet first, in the same session.
 """
 
 from __future__ import annotations
@@ -12,17 +12,23 @@ import os
 import shutil
 import tempfile
 import time
+from collections import deque
+from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from monitor.check.files import check
+from monitor.fleet.command import Job, judge_all
 from monitor.fleet.keyed import Asked, Given, Keyed
-from monitor.fleet.query import open_claims, started
-from monitor.fleet.runs import runs_of
+from monitor.fleet.query import open_claims
+from monitor.fleet.runs import runs_of, unpacked
 from monitor.fleet.session import session
+from monitor.native import core
 from spec.contract.modes import Bundle
 from tests.monitor.follow.traces import trace
 
-_MIB = 1 << 20
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 def fleet_of(folder: Path, streams: int, claims: int) -> tuple[int, list[str]]:
@@ -39,53 +45,67 @@ def main() -> None:
     """Measure, and print a line for each size."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--lines", type=int, default=100_000, help="of each fleet, about")
-    parser.add_argument("--streams", type=int, nargs="+", default=[10, 1_000])
-    parser.add_argument("--cores", type=int, default=1)
+    parser.add_argument("--streams", type=int, nargs="+", default=[10, 1_000, 10_000])
     asked = parser.parse_args()
-    spark = session(f"local[{asked.cores}]", 2 * asked.cores)
+    spark = session("local[2]", 4)
     root = Path(tempfile.mkdtemp(prefix="bench-fleet-"))
-    _seconds(spark, root / "warm", 2, 20)
-    print(f"judge: {os.environ.get('RESIDENT_CLAIMS_CORE') or 'default'}; {asked.cores} cores")
+    lines, files = fleet_of(root / "warm" / "in", 4, 20)
+    _judged(spark, root / "warm")
+    print(f"judge: {core()}", flush=True)
     for streams in asked.streams:
-        claims = max(2, asked.lines // streams // 11)
-        lines, fleet_s, open_s, files = _seconds(spark, root / str(streams), streams, claims)
-        begin = time.process_time()
+        folder = root / str(streams)
+        lines, files = fleet_of(folder / "in", streams, max(2, asked.lines // streams // 11))
+        fleet, still = _judged(spark, folder)
+        alone = _processor_s()
         check(files, None, Bundle.CONTRACT)
-        check_s = time.process_time() - begin
-        state, keyed_s = _keyed(files[:20])
+        alone = _processor_s() - alone
+        key, size = _by_key(files[:20])
         print(
-            f"{streams} streams, {lines} lines ({lines // streams} each): fleet "
-            f"{fleet_s / lines * 1e6:.1f} us a line (and {open_s:.1f} s for open claims), check "
-            f"{check_s / lines * 1e6:.1f} us, x{fleet_s * asked.cores / check_s:.2f}; "
-            f"the judge of a key alone {keyed_s * 1e6:.1f} us; state {state} bytes a stream",
+            f"{streams} streams of {lines // streams} lines: fleet {fleet / lines * 1e6:.1f} us a "
+            f"line, check {alone / lines * 1e6:.1f}, x{fleet / alone:.2f}; the judge of a key "
+            f"without Spark {key * 1e6:.1f}; open claims {still / streams * 1e3:.1f} ms and "
+            f"state {size} bytes a stream",
             flush=True,
         )
     spark.stop()
     shutil.rmtree(root)
 
 
-def _seconds(spark, root: Path, streams: int, claims: int):  # type: ignore[no-untyped-def]
-    lines, files = fleet_of(root / "in", streams, claims)
-    begin = time.monotonic()
-    where = str(root / "in"), str(root / "out"), str(root / "state")
-    started(spark, *where, Asked(), 256 * _MIB, once=True).awaitTermination()
-    middle = time.monotonic()
-    open_claims(spark, str(root / "state"), str(root / "out"), Asked())
-    return lines, middle - begin, time.monotonic() - middle, files
+def _judged(spark: SparkSession, folder: Path) -> tuple[float, float]:
+    """Processor time of the query, and of the verdicts on open claims."""
+    begin = _processor_s()
+    where = str(folder / "in"), str(folder / "state"), str(folder / "out")
+    judge_all(spark, Job(*where, Asked()))
+    middle = _processor_s()
+    open_claims(spark, str(folder / "state" / "query"), str(folder / "out"), Asked())
+    return middle - begin, _processor_s() - middle
 
 
-def _keyed(files: list[str]) -> tuple[int, float]:
-    """Bytes of state of a stream, and seconds a line, of streams judged here without Spark."""
+def _by_key(files: list[str]) -> tuple[float, int]:
+    """Processor time a line of streams judged here without Spark, and bytes of state a stream."""
     size = lines = 0
     begin = time.process_time()
     for path in files:
         keyed = Keyed(path, "engine", Asked())
         for run in runs_of(path):
-            lines += run.data.count(b'"kind"')
-            for _ in keyed.take([Given(path, run.first, run.data)]):
-                pass
+            lines += len(unpacked(run.data))
+            deque(keyed.take([Given(path, run.first, run.data)]), maxlen=0)
         size += len(keyed.save())
-    return size // len(files), (time.process_time() - begin) / lines
+    return (time.process_time() - begin) / lines, size // len(files)
+
+
+def _processor_s() -> float:
+    """Processor time of this process and of all that it started, those that ended included."""
+    times, parents = {}, {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            fields = path.read_text().rpartition(")")[2].split()
+            parents[int(path.parent.name)] = int(fields[1])
+            times[int(path.parent.name)] = sum(map(int, fields[11:15]))
+    own = {os.getpid()}
+    while more := {each for each, parent in parents.items() if parent in own} - own:
+        own |= more
+    return sum(times[each] for each in own) / os.sysconf("SC_CLK_TCK")
 
 
 if __name__ == "__main__":

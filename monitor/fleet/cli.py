@@ -63,7 +63,7 @@ def fleet(
         bool,
         typer.Option(
             "--tables",
-            help="Judge nothing; make the tables again, also beside a run with --stream.",
+            help="Only make the tables again, also beside a run with --stream.",
         ),
     ] = False,
     mode: ModeOption = ModeChoice.AUTO,

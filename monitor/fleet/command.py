@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
-__all__ = ["Found", "Job", "run_fleet"]
+__all__ = ["Found", "Job", "judge_all", "run_fleet"]
 
 _OURS: Final = ("spec.language.errors.", "monitor.durable.frame.", "monitor.native.")
 _SLOW: Final = "Python worker failed to connect back"
@@ -44,7 +44,7 @@ class Job(NamedTuple):
     Attributes:
         source: a folder of files, on this machine or where Spark reads.
         stream: go on until a signal.
-        tables: judge nothing, and make the tables again.
+        tables: only make the tables again.
         batch_bytes: of files that are judged at once, about.
     """
 
@@ -96,9 +96,9 @@ def run_fleet(job: Job) -> Found:
     try:
         return _run(spark, job)
     except PySparkException as error:
-        if (told := _told(str(error))) is None:
+        if (ours := _ours(str(error))) is None:
             raise
-        raise told from None
+        raise ours from None
     finally:
         spark.stop()
 
@@ -106,7 +106,7 @@ def run_fleet(job: Job) -> Found:
 def _run(spark: SparkSession, job: Job) -> Found:
     _agree(spark, job)
     if not job.tables:
-        _judge(spark, job)
+        judge_all(spark, job)
     open_claims(spark, f"{job.checkpoint}/query", job.out, job.asked)
     counts = write_tables(spark, job.out)
     numbers = {v: counts.get(v, 0) for v in ("kept", "violated", "inconclusive")}
@@ -119,7 +119,7 @@ def _run(spark: SparkSession, job: Job) -> Found:
     return Found(verdict, **numbers, alerts=counts["alerts"], out=job.out)
 
 
-def _judge(spark: SparkSession, job: Job) -> None:
+def judge_all(spark: SparkSession, job: Job) -> None:
     """Run the query to its end, and again where Spark gave up a Python process that starts slowly:
     it waits ten seconds for one, and no setting changes that.
     """
@@ -167,7 +167,7 @@ def _place(text: str, *, exists: bool = False) -> str:
     return str(path)
 
 
-def _told(text: str) -> SpecError | None:
+def _ours(text: str) -> SpecError | None:
     """The error of ours that a Python worker of Spark ended with, if it did."""
     for line in text.splitlines():
         name, _, says = line.strip().partition(": ")

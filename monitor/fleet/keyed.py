@@ -66,8 +66,8 @@ class Keyed:
     """The judge of one stream of one source.
 
     A source is one file, which is whole, or a folder of files, its pieces. Of a source of pieces no
-    one knows whether a piece is missing, so its streams need sequence numbers: nothing is concluded
-    of one without. Its lines are counted over the pieces, as far as they are of this stream; rows
+    one knows whether a piece is missing, so its streams need sequence numbers: a stream without is
+    inconclusive. Its lines are counted over the pieces, as far as they are of this stream; rows
     cite the piece and the line there.
 
     Args:

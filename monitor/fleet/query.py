@@ -35,7 +35,7 @@ ROWS: Final = (
     "state string, owner string, model string, footprint long, worker string, "
     "request_id string, hit boolean, cost long"
 )
-_FOREVER: Final = "36500d"  # Spark passes over older files by default, and says nothing
+_FOREVER: Final = "36500d"  # by default Spark skips older files silently
 
 
 class JudgeStreams(StatefulProcessor):
@@ -61,7 +61,7 @@ class JudgeStreams(StatefulProcessor):
         self._state.update((keyed.save(),))
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Spark calls this at the end; no file is open."""
 
 
 def files(spark: SparkSession, folder: str, batch_bytes: int) -> DataFrame:
@@ -127,8 +127,9 @@ def put(rows: DataFrame, folder: str, name: str = "", *, lines: bool = False) ->
     Args:
         lines: the column `json` has the lines.
     """
-    few = rows.coalesce(1)
-    few.write.mode("overwrite").parquet(f"{folder}/parquet/{name}")
+    place = f"{folder}/parquet/{name}"
+    rows.coalesce(1).write.mode("overwrite").parquet(place)
+    few = rows.sparkSession.read.schema(rows.schema).parquet(place)  # they are not made again
     if lines:
         few.select("json").write.mode("overwrite").text(f"{folder}/jsonl/{name}")
     else:
@@ -137,6 +138,7 @@ def put(rows: DataFrame, folder: str, name: str = "", *, lines: bool = False) ->
 
 def open_claims(spark: SparkSession, checkpoint: str, out: str, asked: Asked) -> None:
     """Write what would be concluded of the claims that are not over if no line came any more."""
+    spark.streams.active  # noqa: B018  # starts what state is found by, where no query did
     state = spark.read.format("statestore").option("stateVarName", STATE).load(checkpoint)
     finish = partial(_finish, asked=asked)
     found = state.select("key.source", "key.stream", "value.data").mapInArrow(finish, ROWS)

@@ -109,12 +109,12 @@ def fact_row(text: bytes, source: str, line: int, places: Places) -> Iterator[Ro
     )
 
 
-def rejected_row(error: InputError, source: str, stream: str, told: str, places: Places) -> Row:
+def rejected_row(error: InputError, source: str, stream: str, why: str, places: Places) -> Row:
     """The row of a line that was refused.
 
     Args:
-        told: the reason, where the line itself does not show it.
+        why: the reason, where the line itself does not show it.
     """
     line = error.line or 0
     about = "rejected", key_of("rejected", source, stream, line), source, stream
-    return Row(*about, None, *places(line), line, "line", told or error.reason, "")
+    return Row(*about, None, *places(line), line, "line", why or error.reason, "")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RUN_BYTES", "STREAMS", "Lined", "Run", "natural", "packed", "runs_of", "unpacked"]
 
-RUN_BYTES: Final = 4 << 20
+RUN_BYTES: Final = 1 << 20
 """Bytes of lines that are held before their runs are passed on, of all streams of a file."""
 
 STREAMS: Final = 100_000

@@ -1,4 +1,4 @@
-"""Makes the Spark session of the command: on this machine alone, unless it is told otherwise."""
+"""Makes the Spark session of the command: on this machine alone, unless configured otherwise."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ _ROCKS: Final = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStor
 _USUAL: Final = {
     "spark.app.name": "resident-claims fleet",
     "spark.master": "local[*]",
-    "spark.driver.memory": "1g",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
     "spark.ui.enabled": "false",
@@ -38,6 +37,7 @@ _NEEDED: Final = {
     "spark.sql.streaming.stateStore.providerClass": _ROCKS,
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "64",  # a row has up to some MiB of lines
+    "spark.sql.execution.arrow.maxBytesPerBatch": str(16 << 20),
 }
 
 

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import sys
 
-from monitor.__main__ import main
+from monitor.fleet.cli import register
+from spec.cli.common import new_app, run
 
 if __name__ == "__main__":
-    sys.exit(main(["fleet", *sys.argv[1:]]))
+    app = new_app("monitor", "Judge the streams of a fleet on Spark.")
+    register(app)
+    sys.exit(run(app, ["fleet", *sys.argv[1:]]))

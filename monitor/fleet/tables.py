@@ -23,6 +23,7 @@ __all__ = ["standing", "tables", "write_tables"]
 
 _READ: Final = ("verdicts", "open", "claims", "routes", "rejected")
 _COLUMNS: Final = ROWS.split(", ")[1:]  # the kind is the folder
+_NAMES: Final = [column.split()[0] for column in _COLUMNS]
 _STREAM: Final = ("source", "stream")
 _CLAIM: Final = (*_STREAM, "claim_id")
 _OVER: Final = [str(state) for state in TERMINAL]
@@ -175,7 +176,7 @@ def _alerts(verdicts: DataFrame, rejected: DataFrame, claims: DataFrame) -> Data
 def _rows(spark: SparkSession, out: str, kind: str) -> DataFrame:
     """The rows of a kind; none where none was written."""
     try:
-        return spark.read.parquet(f"{out}/{kind}/parquet").select(*(each.split()[0] for each in _COLUMNS))
+        return spark.read.parquet(f"{out}/{kind}/parquet").select(*_NAMES)
     except AnalysisException as error:
         if error.getCondition() not in ("PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA"):
             raise

@@ -37,7 +37,9 @@ class TestHelp:
 
     def test_declared(self) -> None:
         """The commands listed are these."""
-        names = "check report follow watch routes pressure repeat evidence samples explain prove "
+        names = (
+            "check report follow watch fleet routes pressure repeat evidence samples explain prove "
+        )
         names += "recheck label counterexamples models diagram spec doctor claims demo"
         assert names.split() == list(COMMANDS)
 
