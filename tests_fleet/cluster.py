@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pyspark
 
+from tests_fleet.runs import QUICK
+
 __all__ = ["Cluster", "kill"]
 
 _CLASS = Path(pyspark.__file__).parent / "bin" / "spark-class"
@@ -59,14 +61,18 @@ class Cluster:
 
     def _run(self, command: list[str], log: str) -> subprocess.Popen[bytes]:
         self._made += 1
-        env = os.environ | {
-            "SPARK_LOCAL_IP": "127.0.0.1",
-            "SPARK_DAEMON_MEMORY": "256m",
-            "SPARK_EXECUTOR_MEMORY": "512m",
-            "SPARK_DRIVER_MEMORY": "800m",
-            "PYTHONPATH": str(Path.cwd()),
-            "PYSPARK_PYTHON": sys.executable,
-        }
+        env = (
+            os.environ
+            | QUICK
+            | {
+                "SPARK_LOCAL_IP": "127.0.0.1",
+                "SPARK_DAEMON_MEMORY": "256m",
+                "SPARK_EXECUTOR_MEMORY": "512m",
+                "SPARK_DRIVER_MEMORY": "800m",
+                "PYTHONPATH": str(Path.cwd()),
+                "PYSPARK_PYTHON": sys.executable,
+            }
+        )
         self.folder.mkdir(parents=True, exist_ok=True)
         with (self.folder / f"{log}.log").open("wb") as out:
             process = subprocess.Popen(

@@ -59,7 +59,7 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Judged:
     whole["pods/"] = write(folder / "pods.jsonl", lines)
     write(source / "pods" / "p-9.jsonl", lines[:400])
     write(source / "bad.jsonl", [*rows[:100], b"{no", *rows[100:]])
-    write(source / "victim.jsonl", (SAMPLES / "hard_protected_victim.jsonl").open("rb"))
+    write(source / "victim 1%41.jsonl", (SAMPLES / "hard_protected_victim.jsonl").open("rb"))
     write(source / "router.jsonl", ROUTED.open("rb"))
     same_id = (b'"claim:system-prompt"', b'"claim:C"')
     sample = (SAMPLES / "hard_protected_refusal.jsonl").read_bytes().replace(*same_id)
@@ -139,6 +139,11 @@ class TestTables:
         (row,) = judged.table("routes")
         assert ("router.jsonl", "engine.jsonl") == (row["source"], row["engine_source"])
         assert row["routed"] >= 1
+
+    def test_a_file_of_any_name(self, judged: Judged) -> None:
+        """A blank and a percent sign in the name of a file are what they are."""
+        (row,) = (r for r in judged.table("claims") if r["source"] == "victim 1%41.jsonl")
+        assert ("violated", 60) == (row["verdict"], row["footprint"])
 
     def test_alerts(self, judged: Judged) -> None:
         """Each violation is an alert, and so is the first line of a stream that was refused."""

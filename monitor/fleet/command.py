@@ -159,9 +159,9 @@ def _agree(spark: SparkSession, job: Job) -> None:
 
 def _place(text: str, *, exists: bool = False) -> str:
     """A folder as Spark names it."""
-    if urlsplit(text).scheme:
+    if "://" in text and not text.startswith("file:"):
         return text.rstrip("/")
-    path = Path(text).resolve()
+    path = Path(urlsplit(text).path if text.startswith("file:") else text).resolve()
     if exists and not path.is_dir():
         raise SpecError(f"{text} is no folder", "name a folder of trace files")
     return str(path)

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import unquote, urlsplit
 
 from pyspark import StorageLevel
 from pyspark.sql import Row as SparkRow
@@ -35,6 +34,7 @@ ROWS: Final = (
     "state string, owner string, model string, footprint long, worker string, "
     "request_id string, hit boolean, cost long"
 )
+_FILE: Final = "file:"
 _FOREVER: Final = "36500d"  # by default Spark skips older files silently
 
 
@@ -149,20 +149,19 @@ def open_claims(spark: SparkSession, checkpoint: str, out: str, asked: Asked) ->
 
 
 def _is_local(path: str) -> bool:
-    return urlsplit(path).scheme in ("", "file")
+    return path.startswith(("/", _FILE))
 
 
 def _split(batches: Iterator[Any], *, folder: str) -> Iterator[Any]:
     """The runs of files, which a batch of Arrow names."""
-    root = unquote(urlsplit(folder).path).rstrip("/") + "/"
+    root = folder if not _is_local(folder) else f"{_FILE}{folder}"
     for batch in batches:
         contents = batch.column("content") if "content" in batch.schema.names else None
         for place, path in enumerate(batch.column("path").to_pylist()):
             content = None if contents is None else io.BytesIO(contents[place].as_py())
-            local = unquote(urlsplit(path).path)
-            piece = local.removeprefix(root)
+            piece = path.removeprefix(f"{root}/")
             source = f"{piece.rpartition('/')[0]}/" if "/" in piece else piece
-            for run in runs_of(local, content=content):
+            for run in runs_of(path.removeprefix(_FILE), content=content):
                 yield _batch([[source], [run.stream], [piece], [run.first], [run.data]], _RUNS)
 
 
