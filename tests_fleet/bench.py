@@ -26,8 +26,11 @@ from monitor.fleet.session import session
 from monitor.native import core
 from spec.contract.modes import Bundle
 from tests.monitor.follow.traces import trace
+from tests.streams.traffic import Traffic, write
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pyspark.sql import SparkSession
 
 
@@ -45,16 +48,48 @@ def main() -> None:
     """Measure, and print a line for each size."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--lines", type=int, default=100_000, help="of each fleet, about")
-    parser.add_argument("--streams", type=int, nargs="+", default=[10, 1_000, 10_000])
+    parser.add_argument("--streams", type=int, nargs="*", default=[10, 1_000, 10_000])
     asked = parser.parse_args()
+    print(f"judge: {core()}", flush=True)
+    for live in (1, 10, 100, 1_000):
+        _one_stream(live)
+    if asked.streams:
+        _on_spark(asked.lines, asked.streams)
+
+
+def _one_stream(live: int) -> None:
+    """What a stream with so many live claims costs without Spark."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "trace.jsonl"
+        write(path, Traffic(20 * live + 200, live))
+        lines = path.read_bytes().count(b"\n")
+        begin = time.process_time()
+        keyed = Keyed("a", "", Asked())
+        for run in runs_of(str(path)):
+            deque(keyed.take([Given("a", run.first, run.data)]), maxlen=0)
+        judged = time.process_time()
+        state = keyed.save()
+        saved = time.process_time()
+        Keyed("a", "", Asked(), state)
+        loaded = time.process_time()
+        check([str(path)], None, Bundle.CONTRACT)
+        checked = time.process_time()
+    print(
+        f"{live} live claims: {(judged - begin) / lines * 1e6:.1f} us a line, check "
+        f"{(checked - loaded) / lines * 1e6:.1f}; state {len(state)} bytes, saved in "
+        f"{(saved - judged) * 1e3:.1f} ms, taken up in {(loaded - saved) * 1e3:.1f} ms",
+        flush=True,
+    )
+
+
+def _on_spark(each: int, sizes: Sequence[int]) -> None:
     spark = session("local[2]", 4)
     root = Path(tempfile.mkdtemp(prefix="bench-fleet-"))
     lines, files = fleet_of(root / "warm" / "in", 4, 20)
     _judged(spark, root / "warm")
-    print(f"judge: {core()}", flush=True)
-    for streams in asked.streams:
+    for streams in sizes:
         folder = root / str(streams)
-        lines, files = fleet_of(folder / "in", streams, max(2, asked.lines // streams // 11))
+        lines, files = fleet_of(folder / "in", streams, max(2, each // streams // 11))
         fleet, still = _judged(spark, folder)
         alone = _processor_s()
         check(files, None, Bundle.CONTRACT)

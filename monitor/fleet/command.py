@@ -34,7 +34,7 @@ __all__ = ["Found", "Job", "judge_all", "run_fleet"]
 
 _OURS: Final = ("spec.language.errors.", "monitor.durable.frame.", "monitor.native.")
 _SLOW: Final = "Python worker failed to connect back"
-_TRIES: Final = 6
+_TRIES: Final = 20
 _STATED: Final = "resident-claims"
 
 
