@@ -125,8 +125,8 @@ class TestTables:
         claims = judged.table("claims")
         for name, row in owners.items():
             own = [c for c in claims if c["owner"] == name]
-            held = [c["footprint"] or 0 for c in own if c["resident"]]
-            assert (len(own), sum(held)) == (row["claims"], row["resident_blocks"])
+            held = [c["footprint"] or 0 for c in own if c["owed"]]
+            assert (len(own), sum(held)) == (row["claims"], row["owed_blocks"])
         assert owners["tenant-a"]["sources"] >= 2
 
     def test_residency(self, judged: Judged) -> None:
@@ -137,8 +137,8 @@ class TestTables:
 
     def test_a_route_leads_to_an_engine(self, judged: Judged) -> None:
         """A router's stream is joined with the engine that has a claim of the same id."""
-        (row,) = judged.table("routes")
-        assert ("router.jsonl", "engine.jsonl") == (row["source"], row["engine_source"])
+        (row,) = (r for r in judged.table("routes") if r["source"] == "router.jsonl")
+        assert "engine.jsonl" == row["engine_source"]
         assert row["routed"] >= 1
 
     def test_a_file_of_any_name(self, judged: Judged) -> None:

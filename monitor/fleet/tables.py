@@ -12,7 +12,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import functions as f
 
 from monitor.fleet.query import ROWS, put
-from spec.claims.states import TERMINAL
+from spec.claims.states import RESPONSIBLE, ClaimState, Mode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,7 +26,7 @@ _COLUMNS: Final = ROWS.split(", ")[1:]  # the kind is the folder
 _NAMES: Final = [column.split()[0] for column in _COLUMNS]
 _STREAM: Final = ("source", "stream")
 _CLAIM: Final = (*_STREAM, "claim_id")
-_OVER: Final = [str(state) for state in TERMINAL]
+_OWED: Final = [str(state) for state in RESPONSIBLE]
 
 
 def write_tables(spark: SparkSession, out: str) -> dict[str, int]:
@@ -76,8 +76,8 @@ def standing(kinds: Mapping[str, DataFrame]) -> DataFrame:
         .groupBy(*_CLAIM)
         .agg(*(_last(name).alias(name) for name in ("owner", "model", "footprint")))
     )
-    resident = ~f.col("state").isin(_OVER)
-    return last.join(about, [*_CLAIM], "left").withColumn("resident", resident)
+    owed = f.col("state").isin(_OWED)  # the runtime is responsible for it
+    return last.join(about, [*_CLAIM], "left").withColumn("owed", owed)
 
 
 def _last(name: str) -> Column:
@@ -86,16 +86,17 @@ def _last(name: str) -> Column:
 
 
 def _sums(*, by: list[str], claims: DataFrame) -> DataFrame:
-    resident = f.col("resident")
+    owed = f.col("owed")
     blocks = f.coalesce(f.col("footprint"), f.lit(0))
     verdict = f.col("verdict")
     return claims.groupBy(*by).agg(
         f.count_distinct("source").alias("sources"),
         f.count("*").alias("claims"),
-        f.count_if(resident).alias("resident"),
-        f.sum(f.when(resident, blocks).otherwise(0)).alias("resident_blocks"),
+        f.count_if(owed).alias("owed"),
+        f.sum(f.when(owed, blocks).otherwise(0)).alias("owed_blocks"),
+        f.count_if(f.col("state") == str(ClaimState.MATERIALIZED)).alias("resident"),
         *(f.count_if(verdict == v).alias(v) for v in ("kept", "violated", "inconclusive")),
-        f.count_if(f.col("state") == "harmed").alias("harmed"),
+        f.count_if(f.col("state") == str(ClaimState.HARMED)).alias("harmed"),
     )
 
 
@@ -113,7 +114,7 @@ def _shared(claims: DataFrame) -> DataFrame:
     place = f.concat_ws(" ", *_STREAM)
     found = claims.groupBy("claim_id").agg(
         f.count_distinct(*_STREAM).alias("streams"),
-        f.count_if("resident").alias("resident"),
+        f.count_if("owed").alias("owed"),
         f.count_distinct("owner").alias("owners"),
         f.sort_array(f.collect_set(place)).alias("places"),
     )
@@ -130,12 +131,13 @@ def _routes(routes: DataFrame, claims: DataFrame) -> DataFrame:
         f.count_if(~f.col("hit")).alias("misses"),
         f.avg("cost").alias("mean_cost"),
     )
-    engines = claims.select(
+    own = f.coalesce(f.col("mode") != str(Mode.ROUTED_REUSE), f.lit(True))  # of no router
+    engines = claims.where(own).select(
         "claim_id",
         f.col("source").alias("engine_source"),
         f.col("stream").alias("engine_stream"),
         f.col("verdict").alias("engine_verdict"),
-        f.col("resident").alias("engine_resident"),
+        f.col("owed").alias("engine_owes"),
     )
     other = (f.col("source") != f.col("engine_source")) | (
         f.col("stream") != f.col("engine_stream")
@@ -159,7 +161,7 @@ def _alerts(verdicts: DataFrame, rejected: DataFrame, claims: DataFrame) -> Data
         "first.line",
         "first.says",
     )
-    twice = _shared(claims).where((f.col("owners") > 1) & (f.col("resident") > 1))
+    twice = _shared(claims).where((f.col("owners") > 1) & (f.col("owed") > 1))
     owners = twice.select(
         f.lit("shared").alias("what"),
         f.sha2(f.concat_ws("\0", f.lit("shared"), "claim_id", "places"), 256).alias("id"),
