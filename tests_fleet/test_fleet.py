@@ -176,9 +176,11 @@ def test_submitted(tmp_path: Path) -> None:
     command = [str(submit), "--master", "local[1]", "--conf", "spark.ui.enabled=false"]
     command += ["monitor/fleet/submit.py", str(tmp_path / "in"), "--format", "json"]
     command += ["--checkpoint", str(tmp_path / "state"), "--out", str(tmp_path / "out")]
+    own = {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+    own |= {"PYTHONPATH": str(Path.cwd())}
     done = subprocess.run(
         [*command, "--partitions", "1"],
-        env=os.environ | QUICK,
+        env=os.environ | QUICK | own,
         capture_output=True,
         text=True,
         check=False,
