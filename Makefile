@@ -24,6 +24,7 @@ MERMAID ?= 11.17.2
 CYCLONEDX ?= 7.5.0
 PLAYWRIGHT := 1.65.2
 AXE := 0.1.8
+PYSPARK := 4.1.4
 BIN   := $(VENV)/bin
 STAMP := $(VENV)/.stamp
 PIP   := $(BIN)/python -m pip --disable-pip-version-check --no-input
@@ -33,7 +34,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-slow test-deep test-wheel native-core test-vllm test-vllm-part test-vllm-core test-sglang test-dynamo test-nixl test-otlp test-prometheus test-places test-browser screenshots test-vllm-gpu setup-vllm witness repeat bench soak fuzz mutate runs lint docs site suite release lock clean
+.PHONY: help demo test test-slow test-deep test-wheel native-core test-vllm test-vllm-part test-vllm-core test-sglang test-dynamo test-nixl test-otlp test-prometheus test-places test-browser test-fleet bench-fleet soak-fleet screenshots test-vllm-gpu setup-vllm witness repeat bench soak fuzz mutate runs lint docs site suite release lock clean
 
 help: ## Show these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -160,6 +161,24 @@ build/browser/.stamp-$(PLAYWRIGHT): $(STAMP)
 
 test-browser: build/browser/.stamp-$(PLAYWRIGHT) ## Open the pages of report, prove, label and explore in chromium (fetches Playwright, 45 MB)
 	build/browser/bin/python -m pytest tests_browser
+
+build/fleet/.stamp-$(PYSPARK): $(STAMP)
+	@rm -rf build/fleet && $(PYTHON) -m venv build/fleet && \
+		ls -d $(abspath $(VENV))/lib/python3*/site-packages \
+			> $$(ls -d build/fleet/lib/python3*/site-packages)/project.pth && \
+		build/fleet/bin/python -m pip --disable-pip-version-check --no-input install -qq \
+			'pyspark==$(PYSPARK)' 'pandas==2.3.3' && touch $@
+
+test-fleet: build/fleet/.stamp-$(PYSPARK) ## Judge a fleet on Spark, also killed (needs Java 17; fetches Spark, 460 MB)
+	build/fleet/bin/python -m pytest -m 'not deep' tests_fleet
+
+KILLS ?= 20
+
+soak-fleet: build/fleet/.stamp-$(PYSPARK) ## Kill the driver and workers of a cluster on loopback (KILLS=20), and compare
+	RESIDENT_CLAIMS_KILLS=$(KILLS) build/fleet/bin/python -m pytest -m deep tests_fleet
+
+bench-fleet: build/fleet/.stamp-$(PYSPARK) ## Measure what a line costs on Spark, beside check on one core
+	build/fleet/bin/python -m tests_fleet.bench
 
 screenshots: build/browser/.stamp-$(PLAYWRIGHT) ## Make the pictures of pages in docs/pictures again
 	build/browser/bin/python -m tests_browser.screenshots docs/pictures

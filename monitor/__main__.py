@@ -18,6 +18,7 @@ app = new_app(
         "evidence": "monitor.cli.evidence",
         "follow": "monitor.follow.cli",
         "watch": "monitor.watch.cli",
+        "fleet": "monitor.fleet.cli",
         "routes": "monitor.routes.cli",
         "pressure": "monitor.pressure.cli",
         "repeat": "monitor.repeat.cli",

@@ -78,6 +78,7 @@ class TestHelp:
                 "evidence",
                 "follow",
                 "watch",
+                "fleet",
                 "routes",
                 "pressure",
                 "repeat",

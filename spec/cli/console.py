@@ -41,6 +41,7 @@ COMMANDS: Final[dict[str, Listed]] = {
     "report": Listed("Write a page of traces: verdicts, lanes and the pool.", "monitor"),
     "follow": Listed("Judge events as they come, from files, pipes and sockets.", "monitor"),
     "watch": Listed("Watch claims on an engine without the plugin.", "monitor"),
+    "fleet": Listed("Judge the streams of a fleet on Apache Spark.", "monitor"),
     "routes": Listed("Read where a router sent requests with claimed prefixes.", "monitor"),
     "pressure": Listed("Decide across runs whether priorities have influence.", "monitor"),
     "repeat": Listed("Judge repeated restores, failed restores and controls.", "monitor"),

@@ -37,8 +37,8 @@ class TestHelp:
 
     def test_declared(self) -> None:
         """The commands listed are these."""
-        names = "check report follow watch routes pressure repeat evidence samples explain prove "
-        names += "recheck label counterexamples budget models simulate workload calibrate "
+        names = "check report follow watch fleet routes pressure repeat evidence samples explain "
+        names += "prove recheck label counterexamples budget models simulate workload calibrate "
         names += "diagram spec mcp doctor claims demo"
         assert names.split() == list(COMMANDS)
 

@@ -241,14 +241,18 @@ class TestDeclared:
             assert {extra.distribution} == self.names(extras[extra.name])
         (every,) = extras["all"]
         named = every.removeprefix("resident-claims[").removesuffix("]").split(",")
-        assert extras.keys() - {"all", "test", "bench", "fuzz"} == set(named)
+        assert extras.keys() - {"all", "test", "bench", "fleet", "fuzz"} == set(named)
 
     @pytest.mark.parametrize("lock", sorted(path.name for path in ROOT.glob("requirements*.lock")))
     def test_locks(self, lock: str) -> None:
         """All locks hold every dependency, and only the project's own holds the extras."""
         extras = PROJECT["optional-dependencies"]
         optional = self.names(
-            [n for e in extras.keys() - {"all", "test", "bench", "fuzz"} for n in extras[e]]
+            [
+                n
+                for e in extras.keys() - {"all", "test", "bench", "fleet", "fuzz"}
+                for n in extras[e]
+            ]
         )
         lines = (ROOT / lock).read_text().splitlines()
         held = self.names([line for line in lines if line[:1].isalpha()])

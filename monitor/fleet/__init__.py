@@ -1,0 +1,1 @@
+"""Judges the streams of a fleet on Apache Spark."""

@@ -1,0 +1,1 @@
+"""Judges fleets on a real Spark, on loopback: `make test-fleet`."""

@@ -1,0 +1,147 @@
+"""What a line costs on Spark in batch, beside `check` on one core: `make bench-fleet`.
+
+All figures are processor time, of Spark's process and its Python processes together, because
+machines do other work meanwhile. The start of Spark and of its Python processes is excluded: one
+query judges a small fleet first, in the same session.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import tempfile
+import time
+from collections import deque
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from monitor.check.files import check
+from monitor.fleet.command import Job, judge_all
+from monitor.fleet.keyed import Asked, Given, Keyed
+from monitor.fleet.query import open_claims
+from monitor.fleet.runs import runs_of, unpacked
+from monitor.fleet.session import session
+from monitor.native import core
+from spec.contract.modes import Bundle
+from tests.monitor.follow.traces import trace
+from tests.streams.traffic import Traffic, write
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql import SparkSession
+
+
+def fleet_of(folder: Path, streams: int, claims: int) -> tuple[int, list[str]]:
+    """Write one file for each stream; the number of lines, and the files."""
+    folder.mkdir(parents=True)
+    lines = trace(claims)
+    paths = [folder / f"engine-{number}.jsonl" for number in range(streams)]
+    for path in paths:
+        path.write_bytes(b"".join(lines))
+    return len(lines) * streams, [str(path) for path in paths]
+
+
+def main() -> None:
+    """Measure, and print a line for each size."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--lines", type=int, default=100_000, help="of each fleet, about")
+    parser.add_argument("--streams", type=int, nargs="*", default=[10, 1_000, 10_000])
+    asked = parser.parse_args()
+    print(f"judge: {core()}", flush=True)
+    for live in (1, 10, 100, 1_000):
+        _one_stream(live)
+    if asked.streams:
+        _on_spark(asked.lines, asked.streams)
+
+
+def _one_stream(live: int) -> None:
+    """What a stream with so many live claims costs without Spark."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "trace.jsonl"
+        write(path, Traffic(20 * live + 200, live))
+        lines = path.read_bytes().count(b"\n")
+        begin = time.process_time()
+        keyed = Keyed("a", "", Asked())
+        for run in runs_of(str(path)):
+            deque(keyed.take([Given("a", run.first, run.data)]), maxlen=0)
+        judged = time.process_time()
+        state = keyed.save()
+        saved = time.process_time()
+        Keyed("a", "", Asked(), state)
+        loaded = time.process_time()
+        check([str(path)], None, Bundle.CONTRACT)
+        checked = time.process_time()
+    print(
+        f"{live} live claims: {(judged - begin) / lines * 1e6:.1f} us a line, check "
+        f"{(checked - loaded) / lines * 1e6:.1f}; state {len(state)} bytes, saved in "
+        f"{(saved - judged) * 1e3:.1f} ms, taken up in {(loaded - saved) * 1e3:.1f} ms",
+        flush=True,
+    )
+
+
+def _on_spark(each: int, sizes: Sequence[int]) -> None:
+    spark = session("local[2]", 4)
+    root = Path(tempfile.mkdtemp(prefix="bench-fleet-"))
+    lines, files = fleet_of(root / "warm" / "in", 4, 20)
+    _judged(spark, root / "warm")
+    for streams in sizes:
+        folder = root / str(streams)
+        lines, files = fleet_of(folder / "in", streams, max(2, each // streams // 11))
+        fleet, still = _judged(spark, folder)
+        alone = _processor_s()
+        check(files, None, Bundle.CONTRACT)
+        alone = _processor_s() - alone
+        key, size = _by_key(files[:20])
+        print(
+            f"{streams} streams of {lines // streams} lines: fleet {fleet / lines * 1e6:.1f} us a "
+            f"line, check {alone / lines * 1e6:.1f}, x{fleet / alone:.2f}; the judge of a key "
+            f"without Spark {key * 1e6:.1f}; open claims {still / streams * 1e3:.1f} ms and "
+            f"state {size} bytes a stream",
+            flush=True,
+        )
+    spark.stop()
+    shutil.rmtree(root)
+
+
+def _judged(spark: SparkSession, folder: Path) -> tuple[float, float]:
+    """Processor time of the query, and of the verdicts on open claims."""
+    begin = _processor_s()
+    where = str(folder / "in"), str(folder / "state"), str(folder / "out")
+    judge_all(spark, Job(*where, Asked()))
+    middle = _processor_s()
+    open_claims(spark, str(folder / "state" / "query"), str(folder / "out"), Asked())
+    return middle - begin, _processor_s() - middle
+
+
+def _by_key(files: list[str]) -> tuple[float, int]:
+    """Processor time a line of streams judged here without Spark, and bytes of state a stream."""
+    size = lines = 0
+    begin = time.process_time()
+    for path in files:
+        keyed = Keyed(path, "engine", Asked())
+        for run in runs_of(path):
+            lines += len(unpacked(run.data))
+            deque(keyed.take([Given(path, run.first, run.data)]), maxlen=0)
+        size += len(keyed.save())
+    return (time.process_time() - begin) / lines, size // len(files)
+
+
+def _processor_s() -> float:
+    """Processor time of this process and of all that it started, those that ended included."""
+    times, parents = {}, {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            fields = path.read_text().rpartition(")")[2].split()
+            parents[int(path.parent.name)] = int(fields[1])
+            times[int(path.parent.name)] = sum(map(int, fields[11:15]))
+    own = {os.getpid()}
+    while more := {each for each, parent in parents.items() if parent in own} - own:
+        own |= more
+    return sum(times[each] for each in own) / os.sysconf("SC_CLK_TCK")
+
+
+if __name__ == "__main__":
+    main()
