@@ -42,7 +42,7 @@ BLUE, ORANGE, GREEN, VERMILION, PURPLE, SKY = (
     "#aa4499",
     "#56b4e9",
 )
-_STYLE: Final = {
+_STYLE: Final[dict[Any, Any]] = {
     "svg.hashsalt": "resident-claims",
     "svg.fonttype": "path",
     "font.family": "DejaVu Sans",
