@@ -68,7 +68,7 @@ class Side:
         """What it noted of leases, once it has ended."""
         assert self._process.stdin is not None
         self._process.stdin.close()
-        assert 0 == self._process.wait(60)
+        assert 0 == self._process.wait(300)
         lines = Path(f"{self.trace}{SUFFIX}").read_bytes().splitlines()
         return [msgspec.json.decode(line, type=LeaseLine) for line in lines]
 

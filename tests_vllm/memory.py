@@ -2,7 +2,8 @@
 
 `python -m tests_vllm.memory 20000` prints, for each engine in a process of its own, the resident
 memory after each tenth of the requests, and the bytes that each request after the first tenth
-added. Every request has an id of its own, and all but a few have a claim of their own.
+added, by the line of least squares. No claim lives when memory is measured. Every request has an id
+of its own, and all but a few have a claim of their own.
 
 Resident memory keeps the peaks of the allocators, which return a page once all of it is free. So
 the memory in use, which they have given out, is printed as well: it tells growth from peaks.
@@ -21,6 +22,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from statistics import linear_regression
 from typing import Any, Final
 
 from runtime_hooks.demo.tiny import tokens
@@ -77,6 +79,13 @@ def _settle(engine: Engine) -> None:
         time.sleep(0.001)
 
 
+def _end_claims(engine: Engine) -> None:
+    """Let every claim and pin end: what happens to live is no growth."""
+    time.sleep(1.0)  # as long as pins last
+    for _ in range(10):  # more steps than claims last
+        engine.serve(("p0", 1))
+
+
 class _Malloc(ctypes.Structure):
     """What `mallinfo2` of glibc returns, of all arenas, in bytes."""
 
@@ -124,6 +133,7 @@ def _run(kind: str, requests: int, folder: Path) -> dict[str, Any]:
             ask(engine, n + 1, claims=kind != RUNS[0])
             if n % _BATCH == 0:
                 _settle(engine)
+        _end_claims(engine)
         _settle(engine)
         gc.collect()
         _LIBC.malloc_trim(0)  # glibc keeps what was freed
@@ -148,7 +158,7 @@ def _table(requests: int) -> str:
         found = json.loads(done.stdout.splitlines()[-1])
         lines.append(f"{kind}, {found['seconds']} s")
         for what, sizes in found["sizes"].items():
-            each = (sizes[-1] - sizes[0]) / (requests * (_PARTS - 1) / _PARTS)
+            each = linear_regression(range(_PARTS), sizes).slope * _PARTS / requests
             row = "".join(f"{size / 1e6:8.1f}" for size in sizes)
             lines.append(f"  {what:16}{row}   {each:6.1f} bytes a request")
         lines.append(f"  faults: {found['faults']}; grown: {found['grown'] or 'none'}")

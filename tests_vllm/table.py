@@ -26,16 +26,15 @@ from tests_vllm.actions import (
     reset,
     used,
 )
-from tests_vllm.connectors import saving
-from tests_vllm.drafts import drafting
 from tests_vllm.ranks import SECOND_OF_TWO, routed
 from tests_vllm.rows import Row, Setting, Twin, drill, twins
-from tests_vllm.tier import FAILED, LEFT, TIER
+from tests_vllm.tier import TIER
 
-__all__ = ["LEFT_OUT", "OTHERS", "ROWS", "SWEEP", "TRIED_LATER"]
+__all__ = ["HARD_TWINS", "L3", "LEFT_OUT", "OTHERS", "ROWS", "SEVERAL", "SWEEP"]
 
 HARD, DEMOTABLE, EXPIRING = Mode.HARD_PROTECTED, Mode.DEMOTABLE, Mode.EXPIRING
 SOFT, BEST, OFF = Mode.SOFT_PRIORITY, Mode.BEST_EFFORT, Mode.OFFLOADABLE
+ROUTED = Mode.ROUTED_REUSE
 ACTIVE, CLAIM = ("active", 70), ("claim:resident",)
 REFUSED, HARMED = Kind.REQUEST_REFUSED, Kind.CLAIM_HARMED
 
@@ -428,62 +427,30 @@ OTHERS: Final = {
         twins=DEMOTED_TWINS,
     ),
     "the second of two ranks": RANK,
+    "routes to the second of two ranks": Row(
+        ROUTED,
+        (claimed(ROUTED), routed("resident", 61), ACTIVE, look, routed("resident", 61), look),
+        code=0,
+        ends="0 0",
+        victims=102,
+        told="materialized end cost_reported placement_reported reused reuse_reported end "
+        "evicted unmaterialized end cost_reported placement_reported evicted reuse_reported "
+        "materialized end",
+        looks=(("prefix", 60), (10, 10), ("prefix", 10), (60, 60)),
+        more=lambda folder: SECOND_OF_TWO,
+        twins={
+            "cost not told": Twin(drill(Kind.ROUTE_COST_REPORTED), "route_cost_attribution"),
+            "placement not told": Twin(
+                drill(Kind.ROUTE_PLACEMENT_REPORTED), "placement_attribution"
+            ),
+            "reuse not told": Twin(drill(Kind.ROUTE_REUSE_REPORTED), "reuse_routing_attribution"),
+            "misattributed": Twin(
+                drill(Kind.ROUTE_PLACEMENT_REPORTED, other="claim:other"), "placement_attribution"
+            ),
+        },
+    ),
 }
 """Scenarios that the models of the pool do not have: several caches, changed modes, ranks."""
-
-TRIED_LATER: Final = {
-    "several caches, a load that fails": Row(
-        OFF,
-        (
-            ("prefix", 13, claim("claim:p", 12, OFF)),
-            ("filler", 1),
-            ("active", 18),
-            ("more", 18),
-            ("prefix", 13),
-        ),
-        code=0,
-        ends="0 0 0 0 not_restored",
-        victims=34,
-        told=f"{LEFT} evicted evicted end evicted {FAILED}",
-        named=("claim:p",),
-        usable=44,
-        tier="fail",
-        worker="FailingSpec",
-        model="gpt-oss",
-        twins={"not enforced": Twin({"enforce": ()}, "restoration_failure_outcome")},
-    ),
-    "Mamba 2 in vLLM's own scheduler": replace(  # its steps are not computed
-        SEVERAL, proofs=((15, 27, 42, 40, 2),), usable=40, model="granite 4"
-    ),
-    "one cache, with a window": replace(
-        SEVERAL, proofs=((4, 18, 22, 21, 1),), usable=21, model="mistral"
-    ),
-    "a drafting model": replace(
-        L3,
-        proofs=((60, 71, 131, 80, 51),),  # one block more for drafted tokens
-        more=lambda folder: drafting("eagle", folder),
-        twins=HARD_TWINS,
-    ),
-    "MTP": replace(
-        L3,
-        proofs=((60, 71, 131, 80, 51),),
-        more=lambda folder: drafting("mtp", folder),
-        twins=HARD_TWINS,
-    ),
-    "several caches, a drafting model": replace(  # a block more of the window, which is dropped
-        SEVERAL,
-        ends="0 refused 11",
-        told="accepted materialized end refused end end",
-        proofs=((17, 38, 55, 44, 11),),
-        more=lambda folder: drafting("eagle3", folder, "gpt-oss"),
-    ),
-    "a connector": replace(
-        ROWS["reset of a hard claim"],
-        ends="0 59 refused",
-        more=lambda folder: saving(folder / "saved"),
-    ),
-}
-"""Scenarios that were tried with vLLM 0.32 alone; the models of the pool do not have them."""
 
 SWEEP: Final = {
     f"{policy}, {usable} blocks": row

@@ -39,6 +39,7 @@ from tests_vllm.conftest import Clock, Make
 from tests_vllm.connectors import FailingConnector, saving
 from tests_vllm.drafts import drafting
 from tests_vllm.engine import Engine
+from tests_vllm.own_connector import PLAN, owning
 from tests_vllm.stage import end_of, play
 from tests_vllm.table import ROWS
 
@@ -87,15 +88,23 @@ TIER = {
         "OffloadHooks._output.<locals>.update_connector_output"
     ),
 }
+LATE = "a connector that loads ahead and keeps blocks"
+CONNECTOR = {
+    "Scheduler._free_blocks": "LoadHooks._free_blocks.<locals>.free_blocks",
+    "Scheduler._handle_invalid_blocks": "LoadHooks._invalid.<locals>.handle_invalid_blocks",
+    "Scheduler._connector_finished": "LoadHooks._finished.<locals>.connector_finished",
+    "Scheduler._update_from_kv_xfer_finished": (
+        "LoadHooks._transferred.<locals>.update_from_kv_xfer_finished"
+    ),
+}
 OTHER = {
     "two caches": SPARSE,
     "a drafting model": {},
-    "a connector": {
-        "Scheduler._free_blocks": "LoadHooks._free_blocks.<locals>.free_blocks",
-        "Scheduler._handle_invalid_blocks": "LoadHooks._invalid.<locals>.handle_invalid_blocks",
-        "Scheduler._connector_finished": "LoadHooks._finished.<locals>.connector_finished",
-        "Scheduler._update_from_kv_xfer_finished": (
-            "LoadHooks._transferred.<locals>.update_from_kv_xfer_finished"
+    "a connector": CONNECTOR,
+    LATE: {
+        **CONNECTOR,
+        "Scheduler._update_waiting_for_remote_kv": (
+            "LoadHooks._loaded.<locals>.update_waiting_for_remote_kv"
         ),
     },
     "a tier": {
@@ -103,6 +112,12 @@ OTHER = {
         "Scheduler._handle_invalid_blocks": "OffloadHooks._invalid.<locals>.handle_invalid_blocks",
     },
     "two caches and a tier": {**SPARSE, **TIER},
+    "several tiers": {
+        **TIER,
+        "CPUPrimaryTierOffloadingManager.complete_write": (
+            "OffloadHooks._promoted.<locals>.complete_write"
+        ),
+    },
 }
 """The hooks that the same load reaches in other engines."""
 
@@ -203,6 +218,8 @@ def answer(engine: Engine, *requests: Any) -> list[str]:
     until = time.monotonic() + LIMIT_S
     while not all(ids.values()) and time.monotonic() < until:
         outputs, _ = engine.core.step()
+        if not outputs:
+            time.sleep(0.001)  # a load takes fewer steps
         for out in (out for outs in outputs.values() for out in outs.outputs):
             if out.finish_reason is not None:
                 ids[out.request_id] = str(out.finish_reason)
@@ -263,7 +280,7 @@ class Load:
         for each in (gone, unlimited):
             scheduler.add_request(each)
             scheduler.finish_requests([each.request_id], RequestStatus.FINISHED_ABORTED)
-        self.engine.pool.evict_blocks(set(range(1, 3)))
+        self.evict_first()
         scheduler.reset_prefix_cache()
         self.ask(("resident", 6), ("resident", 7), ("high", 5), ("away", 4))
         self.ask(("away", 4))  # its first load fails
@@ -271,6 +288,12 @@ class Load:
         self.stop_and_start()
         owner = {"claim_id": "resident", "owner_scope": "tenant"}
         self.ask(("plain", 2, {"release_claim": owner}), ("plain", 20))
+
+    def evict_first(self) -> None:
+        """The first blocks of the claim that lives until the end leave the cache."""
+        pool, probe = self.engine.pool, self.engine.request(("resident", 2))
+        found = [pool.get_cached_block(each, [0]) for each in probe.block_hashes]
+        pool.evict_blocks({blocks[0].block_id for blocks in found if blocks is not None})
 
     def stop_and_start(self) -> None:
         """Claims are written as on a stop, and resumed as on a start, by the same engine."""
@@ -307,15 +330,22 @@ class Stage:
         # A clock of its own: it steps as often while a request waits, however fast it is. Seconds
         # go by, so that claims would be restated, if that was allowed after a fault.
         Clock(engine).STEP_NS = 20_000_000
-        rmtree(trace.with_name("saved"), ignore_errors=True)
+        for name in ("saved", "disk"):
+            rmtree(trace.with_name(name), ignore_errors=True)
         FailingConnector.fails[:] = [0.5] * 9
+        if self.kind == LATE:
+            owning(steps=2, fail_next=1, keeps=0.5)
+            scheduler.connector._known.clear()
         if self.kind.endswith("a tier"):
             get_kv_transfer_group().connector_worker.worker._compares = True
         load = Load(engine)
         load.begin()
         with watching(called, where):
             load.run()
+        PLAN.keeps = 0.0
         load.ask(("after", 1))  # what an earlier request copies is done then
+        while PLAN.kept:
+            load.ask(("after", 1))
         attachment.detach()
         return attachment, load.ends, trace
 
@@ -339,6 +369,14 @@ def configured(kind: str, folder: Path) -> tuple[int, dict[str, Any]]:
         return 2 * USABLE + 2, {"config": ARCHITECTURES["gpt-oss"], **length, **tier}
     if kind == "a drafting model":
         return USABLE + 2, {**drafting("eagle", folder), **length}
+    if kind == LATE:
+        return USABLE, {**owning("recompute"), **length}
+    if kind == "several tiers":
+        disk = {"type": "fs", "root_dir": str(folder / "disk")}
+        return USABLE, {
+            **offloading(spec_name="MemcpyTieringSpec", secondary_tiers=[disk]),
+            **length,
+        }
     if kind == "a connector":
         name = FailingConnector.__name__
         return USABLE, {**saving(folder / "saved", "recompute", name), **length}

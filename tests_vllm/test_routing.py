@@ -139,6 +139,7 @@ class TestBalancer:
         """Have it choose the rank of a request; with `full` the second rank has a queue."""
         client: Any = DPLBAsyncMPClient.__new__(DPLBAsyncMPClient)
         client.core_engines, client.reqs_in_flight = [b"0", b"1"], {}
+        client.streaming_reqs = set()  # sessions, which vLLM 0.33 counts
         client.engine_inflight, client.client_count, client.eng_start_index = Counter(), 2, 0
         self.router = router_of(tmp_path, full="refuse", queue=3)
         end = route_by_claims(self.router)

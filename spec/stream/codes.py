@@ -36,6 +36,7 @@ class Code(Enum):
     OBJECT_AMBIGUOUS = 120, "state the cache identity: two objects have this id"
     NOTHING_NAMED = 121, "name the claim, the object, the keys or known blocks"
     UNCLEAR_AMOUNT = 122, "state how many blocks a load brought back, or which"
+    GROUPS_CONTRADICT = 123, "state the groups of caches before the first event of a run"
     UNKNOWN_POOL = 130, "begin a new run: restate what stands, or restart"
     MODE_CONTRADICTS = 201, "accept a claim in the mode that it asked for"
     NOT_REGISTERED = 202, "register a claim before reports name it"

@@ -172,7 +172,7 @@ class Judge:
     def _mark(self, line: Line) -> None:
         mark = line.mark
         if mark is not None and mark.groups:
-            self.run.pool.groups = groups_of(mark.groups)
+            self._regroup(groups_of(mark.groups), line.at)
         if mark is not None and mark.kind is Mark.STREAM_RESTATED:
             self.restating = self.broken is not None
             if self.restating:
@@ -183,6 +183,14 @@ class Judge:
                 self.told = self.observes
                 for claim in self._alive():
                     self._blind(claim, line.at)
+
+    def _regroup(self, groups: dict[int, Group], at: object) -> None:
+        """Take the groups that a mark states; others than before may not hold what stands."""
+        pool = self.run.pool
+        if groups != pool.groups and (pool.holds_anything or any(self._alive())):
+            text = "other groups of caches are stated while claims or copies stand"
+            self._break(Reason(Code.GROUPS_CONTRADICT, text, at))
+        self.run.pool.groups = groups
 
     def _blind(self, claim: Claim, at: object) -> None:
         """Leave open the obligations that rest on facts which the stream does not observe."""

@@ -185,6 +185,11 @@ class Pool:
         """Whether a tier other than the GPU has a copy of the key."""
         return any(key in tier for tier in self.copies.values())
 
+    @property
+    def holds_anything(self) -> bool:
+        """Whether a block is known, or a tier holds a copy."""
+        return bool(self.held or self.blocks or any(self.copies.values()))
+
     # What happens to it.
 
     def place(self, key: Key | None, block: Block | None) -> Key | None:

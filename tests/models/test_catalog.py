@@ -85,15 +85,13 @@ class TestRows:
                 assert lower(descriptor(name), mode, NONE, bundle).label not in POSITIVE
 
     def test_plugin(self) -> None:
-        """The plugin supplies each mode but routed_reuse at the depth of a patch."""
+        """The plugin supplies each mode at the depth of a patch."""
         for bundle in Bundle:
             found = {mode: lower(descriptor("vllm_plugin"), mode, PATCH, bundle) for mode in Mode}
-            assert dict.fromkeys(Mode, SOUND) | {Mode.ROUTED_REUSE: Label.UNKNOWN} == {
-                mode: row.label for mode, row in found.items()
-            }
+            assert dict.fromkeys(Mode, SOUND) == {mode: row.label for mode, row in found.items()}
 
     def test_positive(self) -> None:
-        """Fourteen rows are positive under the papers' bundles, and eleven under the contract's."""
+        """Fifteen rows are positive under the papers' bundles, and twelve under the contract's."""
         counted = {
             bundle: [
                 (name, mode, depth)
@@ -104,7 +102,7 @@ class TestRows:
             ]
             for bundle in Bundle
         }
-        assert [11, 14] == [len(counted[bundle]) for bundle in (Bundle.CONTRACT, Bundle.PAPER)]
+        assert [12, 15] == [len(counted[bundle]) for bundle in (Bundle.CONTRACT, Bundle.PAPER)]
         assert {
             ("vllm_patched", mode, PATCH)
             for mode in (Mode.HARD_PROTECTED, Mode.DEMOTABLE, Mode.EXPIRING)

@@ -18,8 +18,7 @@ from tests_vllm.shown import DESCRIPTOR, parts, recorded, rewritten, smallest, s
 from tests_vllm.witness import described
 
 MAKEFILE = Path(__file__).parents[2] / "Makefile"
-SUPPLIED = [mode for mode in Mode if mode is not Mode.ROUTED_REUSE]
-EACH = pytest.mark.parametrize("mode", SUPPLIED)
+EACH = pytest.mark.parametrize("mode", Mode)
 
 
 class TestStale:
@@ -29,7 +28,7 @@ class TestStale:
         """The written parts are those that the recorded traces make (else: make witness)."""
         text = DESCRIPTOR.read_text()
         assert text == rewritten(text, parts(recorded()))
-        assert SUPPLIED == sorted(recorded(), key=[*Mode].index)
+        assert [*Mode] == sorted(recorded(), key=[*Mode].index)
 
     @pytest.mark.parametrize(("kind", "lost"), [("claim_harmed", 1), ("request_refused", 2)])
     def test_less_shown(self, kind: str, lost: int, tmp_path: Path) -> None:

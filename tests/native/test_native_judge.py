@@ -33,7 +33,7 @@ def test_random_streams() -> None:
     assert run(COUNT) == Counter(agree=COUNT, honest=COUNT // 3)
 
 
-@pytest.mark.parametrize("seed", [20_939, 301_662])
+@pytest.mark.parametrize("seed", [20_939, 301_662, 900_139, 900_311])
 def test_differed(seed: int) -> None:
     """Both judges agree on a stream on which they did not, and on one that both accused."""
     assert 1 == run(1, seed)["agree"]
@@ -84,6 +84,25 @@ def test_groups(groups: dict[int, Group], end: int, data: st.DataObject) -> None
     held, asked = data.draw(st.tuples(st.integers(0, end), st.integers(0, end)))
     lines.append(event("request_arrived", request_id="r", needed=1, usable=9))
     lines.append(event("prefix_lookup", claim_id="a", request_id="r", held=held, asked=asked))
+    streams, judge = Judged(None), native_of(None)
+    for number, line in enumerate(numbered(lines), 1):
+        judge.take(line, (number, line.sequence))
+        streams[""].take(line)
+        assert compared(streams, judge, number) is None
+
+
+@pytest.mark.parametrize("kind", ["stream_opened", "stream_restated"])
+@pytest.mark.parametrize("place", range(9))
+def test_groups_late(kind: str, place: int) -> None:
+    """Both judges agree on groups that are stated after so many events."""
+    lines: list[Event | StreamMark] = [
+        *claim(keys=("k0", "k1"), footprint=3),
+        event("block_cached", claim_id="a", block_ids=(1, 2), positions=(0, 1)),
+        event("claim_materialized", claim_id="a"),
+        event("claim_unmaterialized", claim_id="a"),
+        event("block_evicted", block_ids=(1, 2)),
+    ]
+    lines.insert(place, mark(kind, groups=((0, "full"), (1, "window", 1))))
     streams, judge = Judged(None), native_of(None)
     for number, line in enumerate(numbered(lines), 1):
         judge.take(line, (number, line.sequence))

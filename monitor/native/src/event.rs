@@ -209,6 +209,9 @@ crate::record! {
     pub struct Group { full: bool, window: i64, span: i64 }
 }
 
+/// The window of a group of states, of which a hit needs the last one.
+const STATE: i64 = -1;
+
 impl Group {
     /// The positions that a hit on positions `start` to `end` needs in this group.
     pub fn needs(&self, start: i64, end: i64) -> impl Iterator<Item = i64> {
@@ -222,7 +225,7 @@ impl Group {
         if self.full {
             return first;
         }
-        let blocks = self.window.saturating_mul(self.span);
+        let blocks = if self.window == STATE { 1 } else { self.window }.saturating_mul(self.span);
         first.max((end - end % self.span).saturating_sub(blocks) + self.span - 1)
     }
 
@@ -403,6 +406,6 @@ pub fn group(cursor: &mut Cursor) -> Read<(u64, Group)> {
         }
         Some(())
     })?;
-    let last = if kind == "window" { window } else { 1 };
-    Some((at as u64, Group { full: kind == "full", window: last, span }))
+    let window = if kind == "state" { STATE } else { window };
+    Some((at as u64, Group { full: kind == "full", window, span }))
 }

@@ -9,7 +9,7 @@ use crate::contradictions::{check, check_reuse};
 use crate::delivery::Delivery;
 use crate::digests::Digests;
 use crate::durations;
-use crate::event::{self, Event, Kinds, Mark};
+use crate::event::{self, Event, Group, Kinds, Mark};
 use crate::facts::{Effect, Facts, ABOUT_BLOCKS};
 use crate::fields::{Found, Moment};
 use crate::follow::{follow_claim, follow_entry, follow_request, measure};
@@ -222,7 +222,7 @@ impl Judge {
             for (number, group) in &line.groups {
                 groups.insert(*number, *group);
             }
-            self.state.run.pool.groups = groups.iter().map(|row| (row.0, *row.1)).collect();
+            self.regroup(groups.iter().map(|row| (row.0, *row.1)).collect(), line.at);
         }
         if line.mark == Some(Mark::Restated) {
             self.state.restating = self.state.broken.is_some();
@@ -237,6 +237,18 @@ impl Judge {
                 self.alive().into_iter().for_each(|number| self.blind(number, line.at));
             }
         }
+    }
+
+    /// Take the groups that a mark states; others than before may not hold what stands.
+    fn regroup(&mut self, groups: Vec<(u64, Group)>, at: Place) {
+        let pool = &self.state.run.pool;
+        let same = groups.len() == pool.groups.len()
+            && groups.iter().all(|group| pool.groups.contains(group));
+        if !same && (pool.holds_anything() || !self.alive().is_empty()) {
+            let text = "other groups of caches are stated while claims or copies stand";
+            self.break_off(Reason::new(Code::GroupsContradict, text, at));
+        }
+        self.state.run.pool.groups = groups;
     }
 
     /// Leave open the obligations that rest on facts which the stream does not observe.

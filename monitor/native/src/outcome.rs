@@ -118,7 +118,7 @@ pub fn verdict(judge: &Judge, number: u32) -> Verdict {
     match heaviest {
         Some(VIOLATED) => Verdict::Violated,
         _ if claim.mode == 0 || !claim.entered(&judge.tables) => Verdict::Inconclusive,
-        Some(INCONCLUSIVE | PENDING) => Verdict::Inconclusive,
+        Some(INCONCLUSIVE | PENDING | UNEXERCISED) => Verdict::Inconclusive,
         _ => Verdict::Kept,
     }
 }

@@ -101,6 +101,11 @@ impl Pool {
         self.keys.get(&key).is_some_and(|copies| !copies.tiers.is_empty())
     }
 
+    /// Whether a block is known, or a tier holds a copy.
+    pub fn holds_anything(&self) -> bool {
+        !(self.keys.is_empty() && self.blocks.is_empty())
+    }
+
     fn tidy(&mut self, key: Key) {
         if self.keys.get(&key).is_some_and(|c| c.blocks.is_empty() && c.tiers.is_empty()) {
             self.keys.remove(&key);

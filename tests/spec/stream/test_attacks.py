@@ -113,6 +113,40 @@ class TestWindow:
         due = ModeVerdict.KEPT if reported else ModeVerdict.VIOLATED
         assert due is verdict(judged(lines))
 
+    @pytest.mark.parametrize("kind", ["stream_opened", "stream_restated"])
+    def test_other_groups(self, kind: str) -> None:
+        """Groups that were not stated before the first event break the stream."""
+        lines = [
+            *claim(),
+            event("block_cached", claim_id="a", block_ids=(1, 2), positions=(0, 1)),
+            event("claim_materialized", claim_id="a"),
+            mark(kind, groups=TWO_GROUPS),
+            *_request("y", event("block_evicted", block_ids=(1,), request_id="y")),
+        ]
+        judge = judged([*lines, mark("stream_closed")])
+
+        assert [Code.GROUPS_CONTRADICT] == [each.code for each in judge.breaks]
+        (found,) = [outcome_of(each) for each in [*judge.past, *judge.claims.values()]]
+        assert ModeVerdict.INCONCLUSIVE is found.verdict
+
+    @pytest.mark.parametrize("before", [False, True])
+    def test_the_same_groups(self, before: bool) -> None:
+        """Groups that are stated again break nothing, nor others where nothing stands yet."""
+        opened = mark("stream_opened", groups=TWO_GROUPS)
+        again = mark("stream_restated", groups=TWO_GROUPS)
+        life = [
+            event("block_cached", claim_id="a", block_ids=(1, 2), positions=(0, 1)),
+            event("block_cached", claim_id="a", block_ids=(3,), positions=(1,), group=1),
+            event("claim_materialized", claim_id="a"),
+            *_request("y", event("block_evicted", block_ids=(3,), request_id="y")),
+        ]
+        start = [opened, *claim(footprint=3), again] if before else [*_request("x"), again]
+        rest = [] if before else claim(footprint=3)
+        judge = judged([*start, *rest, *life, mark("stream_closed")])
+
+        assert [] == judge.breaks
+        assert ModeVerdict.VIOLATED is verdict(judge)
+
     def test_another_group(self) -> None:
         """Facts about a group that the stream does not have break it."""
         held = event("block_cached", claim_id="a", block_ids=(1, 2), positions=(0, 1), group=4)
