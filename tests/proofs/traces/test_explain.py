@@ -79,7 +79,7 @@ REASONED = {
 class TestReasons:
     """What is shown and not judged."""
 
-    @pytest.mark.parametrize("kind", REASONED)
+    @pytest.mark.parametrize("kind", sorted(REASONED))
     def test_reason(self, kind: Kind, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """The reason of a decision is part of the story."""
         about = REASONED[kind] | ({} if kind in CONFLICT_ACTIONS else {"claim_id": "a"})
