@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from models.framework.blocks import Content
+from models.framework.blocks import Content, filed
 from models.framework.claims import WATCHED, Claim, Moment, blocks_of
 from models.runtimes.plugin.state import Instance, State
 from spec.claims.states import Mode
@@ -50,19 +50,14 @@ class Blocks(Moment[State]):
 
     def filed(self) -> dict[Content, list[int]]:
         """The blocks that are filed under each content, in that order."""
-        filed: dict[Content, list[int]] = {}
-        first = [block for block in range(len(self.state.cached)) if block not in self.state.again]
-        for block in (*first, *self.state.again):
-            if (content := self.state.cached[block]) is not None:
-                filed.setdefault(content, []).append(block)
-        return filed
+        return filed(self.state.cached, self.state.again)
 
     def file(self, contents: Mapping[int, Content]) -> None:
         """File blocks under contents, in this order."""
-        filed = self.filed()
+        there = self.filed()
         self.change(
             cached=tuple(contents.get(block, each) for block, each in enumerate(self.state.cached)),
-            again=(*self.state.again, *(b for b, content in contents.items() if content in filed)),
+            again=(*self.state.again, *(b for b, content in contents.items() if content in there)),
         )
 
     def unfile(self, blocks: Collection[int]) -> None:

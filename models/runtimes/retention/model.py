@@ -121,7 +121,7 @@ class Retention(Model[State]):
         return Next(state._replace(waiting=(*state.waiting, name)), tuple(emits))
 
     def _fits(self, state: State, ask: Ask) -> bool:
-        found = hits(state.cached, ask.contents)
+        found = hits(state.cached, ask.contents, state.again)
         return ask.shared + ask.own - len(found) <= len({*state.free, *state.inside} - {*found})
 
     @property

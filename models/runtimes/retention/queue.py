@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from models.framework.blocks import Content, Slot, cached_facts, hits
+from models.framework.blocks import Content, Slot, cached_facts, filed_again, hits
 from models.framework.model import Emitted, Next, fact, signal
 from spec.events.alphabet import Kind
 
@@ -84,6 +84,7 @@ class State(NamedTuple):
     heap: tuple[tuple[int, int], ...] = ()
     inside: tuple[int, ...] = ()
     sidecar: tuple[tuple[int, Entry], ...] = ()
+    again: tuple[int, ...] = ()
 
 
 class Settings(NamedTuple):
@@ -106,7 +107,7 @@ class Pool:
     def admit(self, ask: Ask) -> Next[State]:
         """Reuse what is cached, allocate the rest, cache it and apply the directives."""
         name, contents = ask.request_id, ask.contents
-        found = hits(self.cached, contents)
+        found = hits(self.cached, contents, self.state.again)
         self.touch(found)
         evictable = {*self.free, *self.inside}
         ranks = [entry.priority for block, entry in self.sidecar.items() if block in evictable]
@@ -126,7 +127,9 @@ class Pool:
         self.emits += cached_facts(name, pairs)
         self.apply_directives(ask, (*found, *taken))
         return self.done(
-            running=(*self.state.running, (name, (*found, *taken))), waiting=self.state.waiting[1:]
+            running=(*self.state.running, (name, (*found, *taken))),
+            waiting=self.state.waiting[1:],
+            again=filed_again(self.cached, self.state.again, taken),
         )
 
     def touch(self, blocks: tuple[int, ...]) -> None:

@@ -32,7 +32,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
 from typing import Any, ClassVar, Final, NamedTuple
 
-from models.framework.blocks import freed, hits
+from models.framework.blocks import filed_again, freed, hits
 from models.framework.claims import leading
 from models.framework.model import Action, Emitted, Model, Next, fact, signal
 from models.framework.symmetry import alike_for
@@ -61,7 +61,8 @@ class State(NamedTuple):
     `free` is the free queue, the next victim first; `cached` says of each block the object and the
     position that it holds. Requests that load (`loading`) and that run have blocks. `tier` are the
     objects that have chunks in the tier, the next to be evicted first; `storing` are those whose
-    store is under way, `copied` those that ever had a copy. `over`: the engine has ended.
+    store is under way, `copied` those that ever had a copy. `over`: the engine has ended. `again`
+    are the blocks that cache what another one did before them, in that order.
     """
 
     free: tuple[int, ...]
@@ -75,6 +76,7 @@ class State(NamedTuple):
     copied: tuple[str, ...] = ()
     ended: tuple[str, ...] = ()
     over: bool = False
+    again: tuple[int, ...] = ()
 
 
 class VllmOffload(Model[State]):
@@ -164,7 +166,8 @@ class VllmOffload(Model[State]):
 
     def _hits(self, state: State, object_id: str, but: int = 0) -> tuple[int, ...]:
         """The blocks of the longest cached prefix, less the last ones (`get_computed_blocks`)."""
-        return hits(state.cached, ((object_id, at) for at in range(self.objects[object_id] - but)))
+        contents = ((object_id, at) for at in range(self.objects[object_id] - but))
+        return hits(state.cached, contents, state.again)
 
     @staticmethod
     def _held(state: State, blocks: tuple[int, ...]) -> int:
@@ -218,7 +221,8 @@ class VllmOffload(Model[State]):
         gone = tuple(block for block in taken if state.cached[block] is not None)
         cached = tuple(None if block in gone else held for block, held in enumerate(state.cached))
         evicted = (fact(Kind.BLOCK_EVICTED, request_id=name, block_ids=gone),) if gone else ()
-        return state._replace(free=free, cached=cached), taken, evicted
+        again = filed_again(cached, state.again, ())
+        return state._replace(free=free, cached=cached, again=again), taken, evicted
 
     def _run(self, state: State, name: str, blocks: tuple[int, ...], done: int) -> Next[State]:
         """Reuse an object, or compute and cache what is missing of it, and begin to store it."""
@@ -239,7 +243,9 @@ class VllmOffload(Model[State]):
         cached = list(state.cached)
         for block, at in zip(new, positions, strict=True):
             cached[block] = self.prompts[name], at
-        return state._replace(cached=tuple(cached)), {"block_ids": new, "positions": positions}
+        again = filed_again(cached, state.again, new)
+        state = state._replace(cached=tuple(cached), again=again)
+        return state, {"block_ids": new, "positions": positions}
 
     def _prepare_store(self, state: State, object_id: str) -> Next[State]:
         """Make room in the tier, and begin; nothing is stored where there is no room.

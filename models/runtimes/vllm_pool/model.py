@@ -1,7 +1,8 @@
 """Models the block pool of vLLM: a free queue in LRU order, cached blocks, prefix reuse.
 
 Source: vLLM 0.32.0, `vllm/v1/core/block_pool.py` (`get_new_blocks`, `touch`, `free_blocks`,
-`_maybe_evict_cached_block`) and `kv_cache_manager.py` (`get_computed_blocks`, `allocate_slots`).
+`_maybe_evict_cached_block`, `BlockHashToBlockMap`) and `kv_cache_manager.py`
+(`get_computed_blocks`, `allocate_slots`).
 The policy `no_admit` is that of the prototype of "Resident KV Claims", section 4.3: write no-admit.
 Hard exclusion of a claim's blocks from the victims is `models.runtimes.vllm_pool_exclusion`.
 
@@ -28,7 +29,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
 from typing import Any, ClassVar, NamedTuple
 
-from models.framework.blocks import freed
+from models.framework.blocks import filed_again, freed, hits
 from models.framework.model import Action, Emitted, Model, Next, fact, signal
 from models.framework.symmetry import alike
 from spec.events.alphabet import Kind
@@ -84,6 +85,7 @@ class State(NamedTuple):
     `free` are the blocks that no request uses, the next victim first; `cached` says of each block
     the object and the position that it holds. `waiting` and `running` are requests, the latter with
     their blocks; `ended` are those that finished. `set_by` are the holders who asked for something.
+    `again` are the blocks that cache what another one did before them, in that order.
     """
 
     free: tuple[int, ...]
@@ -92,6 +94,7 @@ class State(NamedTuple):
     waiting: tuple[str, ...] = ()
     ended: tuple[str, ...] = ()
     set_by: tuple[str, ...] = ()
+    again: tuple[int, ...] = ()
 
 
 class VllmPool(Model[State]):
@@ -175,35 +178,20 @@ class VllmPool(Model[State]):
         return Next(state._replace(waiting=(*state.waiting, prompt.request_id)), (came,))
 
     def _hits(self, state: State, prompt: Prompt) -> tuple[int, ...]:
-        """The blocks of the longest cached prefix of a prompt (`get_computed_blocks`).
-
-        Of several blocks with one content it is one in use, or else the first in the queue: that
-        was cached first, which is the one that the engine finds.
-        """
-        used = [block for _, blocks in state.running for block in blocks]
-        places: dict[tuple[str, int], int] = {}
-        for block in (*used, *state.free):
-            content = state.cached[block]
-            if content is not None:
-                places.setdefault(content, block)
-        found: list[int] = []
-        for content in _contents(prompt)[: prompt.reusable]:
-            if content not in places:
-                break
-            found.append(places[content])
-        return tuple(found)
+        """The blocks of the longest cached prefix of a prompt (`get_computed_blocks`)."""
+        return hits(state.cached, _contents(prompt)[: prompt.reusable], state.again)
 
     def _fits(self, state: State, prompt: Prompt) -> bool:
-        hits = self._hits(state, prompt)
-        free = len(state.free) - sum(block in state.free for block in hits)
-        return prompt.blocks - len(hits) <= free
+        found = self._hits(state, prompt)
+        free = len(state.free) - sum(block in state.free for block in found)
+        return prompt.blocks - len(found) <= free
 
     def _admit(self, state: State, prompt: Prompt) -> Next[State]:
         """Reuse what is cached, take the rest from the head of the queue (`allocate_slots`)."""
         contents = _contents(prompt)
-        hits = self._hits(state, prompt)
-        free = tuple(block for block in state.free if block not in hits)
-        need = prompt.blocks - len(hits)
+        found = self._hits(state, prompt)
+        free = tuple(block for block in state.free if block not in found)
+        need = prompt.blocks - len(found)
         taken = self._victims(state, free, need)
         free = tuple(block for block in free if block not in taken)
         cached = list(state.cached)
@@ -211,24 +199,29 @@ class VllmPool(Model[State]):
         if prompt.shared:
             asked = min(prompt.shared, prompt.reusable)
             about = {"request_id": prompt.request_id, "object_id": prompt.object_id}
-            emits.append(fact(Kind.PREFIX_LOOKUP, **about, held=min(len(hits), asked), asked=asked))
+            emits.append(
+                fact(Kind.PREFIX_LOOKUP, **about, held=min(len(found), asked), asked=asked)
+            )
         gone = tuple(block for block in taken if cached[block] is not None)
         if gone:
             emits.append(fact(Kind.BLOCK_EVICTED, request_id=prompt.request_id, block_ids=gone))
             emits += self._removed(cached[block] for block in gone)
         for block in gone:
             cached[block] = None
-        new = contents[len(hits) :]
+        new, filled = contents[len(found) :], tuple[int, ...]()
         if prompt.admitted and (self.policy is not Policy.NO_ADMIT or not prompt.own):
+            filled = taken[: len(new)]
             for block, content in zip(taken, new, strict=False):
                 cached[block] = content
             emits += self._cached(prompt, taken, new)
-        running = (*state.running, (prompt.request_id, (*hits, *taken)))
-        waiting = state.waiting[1:]
-        return Next(
-            state._replace(free=free, cached=tuple(cached), running=running, waiting=waiting),
-            tuple(emits),
+        after = state._replace(
+            free=free,
+            cached=tuple(cached),
+            running=(*state.running, (prompt.request_id, (*found, *taken))),
+            waiting=state.waiting[1:],
+            again=filed_again(cached, state.again, filled),
         )
+        return Next(after, tuple(emits))
 
     def _victims(self, state: State, free: tuple[int, ...], need: int) -> tuple[int, ...]:
         """The blocks that are taken from the queue: the first (`get_new_blocks`)."""
@@ -290,6 +283,7 @@ class VllmPool(Model[State]):
             running=tuple(
                 (name, tuple(names[b] for b in blocks)) for name, blocks in state.running
             ),
+            again=tuple(names[block] for block in state.again),
         )
         return renamed, tuple(names)
 

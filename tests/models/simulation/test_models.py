@@ -161,7 +161,7 @@ def prompts(draw: st.DrawFn) -> list[tuple[int, Prompt]]:
     for number in range(draw(st.integers(1, 12))):
         now += draw(GAPS)
         shared, own = draw(st.integers(0, 2)), draw(st.integers(0, 1))
-        tail = 1 if own == 0 else draw(st.integers(0, 1))  # else two blocks can have one content
+        tail = draw(st.integers(0, 1)) if shared + own else 1  # without one, contents are doubled
         name = draw(st.sampled_from("ab"))
         made.append((now, Prompt(f"r{number}", name, shared, own, tail, exact=not tail)))
     return made
