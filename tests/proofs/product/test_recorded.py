@@ -329,12 +329,12 @@ class TestOthers:
     """Models of runtimes without claims, or of a fixed size."""
 
     @pytest.mark.parametrize("name", RUNTIMES)
-    def test_what_a_model_simulates_it_accepts(self, name: str, tmp_path: Path) -> None:
+    def test_what_a_model_walks_it_accepts(self, name: str, tmp_path: Path) -> None:
         """A random run is written, read again, and is a run; an empty file is bad input."""
         file, variant = tmp_path / "run.jsonl", name
         if name == "plugin":
             variant = "plugin:demotable"
-        assert 0 == models(["simulate", variant, "--seed", "7", "--steps", "15", "-o", str(file)])
+        assert 0 == models(["walk", variant, "--seed", "7", "--steps", "15", "-o", str(file)])
         expected = 0 if file.read_bytes() else 2
         assert expected == main(["accepts", variant, str(file)])
 
