@@ -7,7 +7,7 @@ import itertools
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Iterator
 from pathlib import Path
-from types import SimpleNamespace
+from types import CodeType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -33,18 +33,21 @@ from runtime_hooks.routing.router import (
     marked,
     route_in,
 )
-from runtime_hooks.routing.routes import RouteLog
+from runtime_hooks.routing.routes import RouteLog, RouteTable
 from runtime_hooks.settings.config import Drill
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
 from spec.stream.outcome import ModeVerdict
 from tests_vllm.conftest import Make
 from tests_vllm.ranks import SECOND_OF_TWO, router_of, send
+from tests_vllm.test_faults import Injected, in_core, watching
 from tests_vllm.test_serving import Client, output, serve
 
 IS_0_31 = package_of(installed()) == v0_31.__name__
 PROMPT = tokens("a", 4)
 IDLE = (0.0, 0.0)
+ROUTED = {"route_by_claims.<locals>.routed"}
+"""What vLLM calls directly, and what catches exceptions there."""
 
 
 class TestRank:
@@ -200,6 +203,47 @@ class TestBalancer:
 
         monkeypatch.setattr(self.router, "choose", wrong)
         assert {b"0", b"1"} == {choose(self.asked(str(n))) for n in range(4)}
+
+    def test_each_fault(
+        self,
+        choose: Callable[..., Any],
+        log: RouteLog,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        """Each function of the plugin that runs there fails at its first call: a request goes to
+        some rank all the same, and the next one to the rank of its claim."""
+        monkeypatch.setattr("runtime_hooks.routing.routes._LOOK_S", 0.0)
+        log.begin("claim:a", next(prefixes_of(PROMPT, [96], None, None)), routed=True)
+        reached: Counter[CodeType] = Counter()
+
+        forged = marked({"a": 1}, Choice(9, "prefix", cost=99), elsewhere=True)
+
+        def send() -> list[Any]:
+            request, chosen = self.asked(str(next(self.names))), self.asked("b", rank=0)
+            request.sampling_params.extra_args = dict(forged)
+            return [choose(request), choose(chosen)]
+
+        def count(code: CodeType) -> None:
+            reached[code] += 1
+
+        with watching(count, in_core):
+            send()
+        inner = [code for code in reached if code.co_qualname not in ROUTED]
+        assert {"_choice", "_sent", "Router.choose"} <= {code.co_qualname for code in inner}
+        for each in inner:
+            self.router._table = RouteTable(tmp_path, routes_of_server())
+            left = [each]
+
+            def fail(code: CodeType, left: list[CodeType] = left) -> None:
+                if code in left:
+                    left.remove(code)
+                    raise Injected
+
+            with watching(fail, in_core):
+                assert {*send()} <= {b"0", b"1"}, each.co_qualname
+            assert [] == left
+            assert [b"1", b"0"] == send()
 
     def test_refused(
         self, choose: Callable[..., Any], log: RouteLog, monkeypatch: pytest.MonkeyPatch

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from monitor.report.quote import shortened
+from monitor.report.remedies import REMEDIES
 from spec.cli.layout import STYLES, Page, Styled
 from spec.language.prose import printable
 from spec.language.verdicts import Verdict
-from spec.stream.codes import Code
 from spec.stream.outcome import ModeVerdict
 
 if TYPE_CHECKING:
@@ -36,7 +36,6 @@ VERDICT_STYLES: Final = {**STYLES, "kept": "green"}
 Row = tuple[str | Styled, str]
 
 _LABEL: Final = 16  # columns of a label
-_REMEDIES: Final = {code.number: code.remedy for code in Code}
 
 _ABSENT: Final = ("not accepted", "not registered", "it was accepted in another mode")
 _ORDER: Final = tuple(reversed(Verdict))
@@ -124,7 +123,7 @@ def _put_finding(
     if found.allowed:
         put_rows(out, [("expected instead", found.allowed)])
     elif found.code:
-        put_rows(out, [("to do", _REMEDIES[found.code])])
+        put_rows(out, [("to do", REMEDIES[found.code])])
 
 
 def put_quoted(out: Page, at: Place, quoted: Mapping[Place, list[QuotedLine]]) -> None:

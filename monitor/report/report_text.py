@@ -18,6 +18,7 @@ from monitor.report.findings import (
 )
 from monitor.report.headline import headline, summary, tallies
 from monitor.report.quote import quotes
+from monitor.report.remedies import remedy
 from monitor.report.verdict import ModeChoice
 from spec.cli.layout import GLUE, Page, Styled, rendered
 from spec.contract.obligations import OBLIGATIONS
@@ -78,7 +79,9 @@ def as_text(report: Report, out: Paper, most: int | None = None, *, verbose: boo
 
 
 def _account(report: Report, found: Sequence[Tally], *, verbose: bool) -> Iterator[Row]:
-    """How the verdict was reached."""
+    """How the verdict was reached, and what to do where it is inconclusive."""
+    if todo := remedy(report):
+        yield "to do", todo
     yield from _unjudged(report)
     yield from _modes(found if len(found) > 1 else ())
     yield "judged by", _judged_by(report)

@@ -36,16 +36,13 @@ def route_by_claims(router: Router | None) -> Callable[[], None]:
     faults, whole = Faults(), set[str]()  # requests with one answer, while they are sent
 
     def routed(self: Any, request: Any) -> Any:
-        known = request.request_id in self.reqs_in_flight  # a session's next input
-        _mark(request)
-        if known or request.data_parallel_rank is not None:
-            router.left(header=not known)
-            return choose(self, request)
         tried = TRIED.get() if request.request_id in whole else None
         try:
             choice = _choice(self, router, request, tried)
         except Exception as fault:
             faults.note("get_core_engine_for_request", fault, effect="vLLM chooses the rank")
+            choice = None
+        if choice is None:
             return choose(self, request)
         if choice.refused:
             raise Refused({"refusal": {"reason": RANK_FULL, "rank": choice.rank}})
@@ -54,14 +51,10 @@ def route_by_claims(router: Router | None) -> Callable[[], None]:
             engine = choose(self, request)
         finally:
             request.data_parallel_rank = None
-        chosen = self.core_engines.index(engine)
-        if choice.rank is not None:
-            self.lb_engines[chosen][0] += self.client_count  # as vLLM does where it chooses
-        moves = False
-        if tried is not None and choice.why in _MOVABLE:
-            tried.append(chosen)
-            moves = len({*tried}) < len(self.core_engines)
-        _mark(request, choice, elsewhere=moves)
+        try:
+            _sent(self, request, self.core_engines.index(engine), choice, tried)
+        except Exception as fault:
+            faults.note("get_core_engine_for_request", fault, effect="it states no route")
         return engine
 
     async def added(
@@ -87,7 +80,14 @@ def route_by_claims(router: Router | None) -> Callable[[], None]:
     return end
 
 
-def _choice(client: Any, router: Router, request: Any, tried: list[int] | None) -> Choice:
+def _choice(client: Any, router: Router, request: Any, tried: list[int] | None) -> Choice | None:
+    """The router's choice; None where the client of the server chose, or vLLM did before."""
+    known = request.request_id in client.reqs_in_flight  # a session's next input
+    _mark(request)
+    if known or request.data_parallel_rank is not None:
+        router.left(header=not known)
+        return None
+
     def rank_of(request_id: str) -> int | None:
         engine = client.reqs_in_flight.get(request_id)
         return None if engine is None else client.core_engines.index(engine)
@@ -105,6 +105,17 @@ def _choice(client: Any, router: Router, request: Any, tried: list[int] | None) 
         metadata_of(request.kv_hints, params),
     )
     return router.choose(asked, waiting, rank_of)
+
+
+def _sent(client: Any, request: Any, rank: int, choice: Choice, tried: list[int] | None) -> None:
+    """Count a request that goes to a rank by a choice, and give it the marks for the engine."""
+    if choice.rank is not None:
+        client.lb_engines[rank][0] += client.client_count  # as vLLM does where it chooses
+    moves = False
+    if tried is not None and choice.why in _MOVABLE:
+        tried.append(rank)
+        moves = len({*tried}) < len(client.core_engines)
+    _mark(request, choice, elsewhere=moves)
 
 
 def _mark(request: Any, choice: Choice | None = None, *, elsewhere: bool = False) -> None:

@@ -177,6 +177,50 @@ class TestEach:
         assert "offloadable (in the words of the form reference_lifecycle)" in said
 
 
+BEGUN = canonical_claim()[:1]
+OWED = [*canonical_claim(OTHER, first=500), *canonical_claim()[:2]]
+
+
+class TestToDo:
+    """What to do about an inconclusive verdict."""
+
+    @pytest.mark.parametrize(
+        ("report", "said"),
+        [
+            (judge(BEGUN, None), "state claim_accepted of each claim"),
+            (judge(canonical_claim(), Mode.DEMOTABLE), "leave out --mode"),
+            (judge(OWED, None), "report what is owed, or read the stream until it is due"),
+            (
+                judge([canonical("request_finished", request_id="q")], None),
+                "state the arrival and the end of each",
+            ),
+            (
+                judge(canonical_refusal(), None, strict=True),
+                "record what puts them to the test: resident-claims samples hard_protected",
+            ),
+            (
+                judge([*canonical_refusal(), {}], None, lenient=True),
+                "mend the line, or teach the reader",
+            ),
+            (judge(canonical_refusal(), None, claim="claim:x"), "name a claim that occurs"),
+        ],
+    )
+    def test_said(self, report: Report, said: str) -> None:
+        """Where no finding has a code with its remedy, the report as a whole says what to do."""
+        assert ModeVerdict.INCONCLUSIVE is report.verdict
+        assert 1 == words(report).count(" to do ")
+        assert f"to do {said}" in words(report)
+
+    def test_once(self) -> None:
+        """What the findings say is not said again; what is kept or violated needs nothing."""
+        gap = changed(canonical_refusal(), "request_refused", sequence=40)
+        assert "to do record every line" in words(judge(gap, Mode.HARD_PROTECTED))
+        assert 1 == words(judge(gap, Mode.HARD_PROTECTED)).count(" to do ")
+        assert "to do" not in words(judge(canonical_refusal(), None)) + words(
+            judge(BROKEN, Mode.HARD_PROTECTED)
+        )
+
+
 class TestBody:
     """How it was reached, what was broken, and what was believed."""
 
