@@ -23,6 +23,7 @@ from monitor.report.verdict import ModeChoice
 from spec.cli.layout import GLUE, Page, Styled, rendered
 from spec.contract.obligations import OBLIGATIONS
 from spec.digest import SHORT
+from spec.events.alphabet import Kind
 from spec.language.prose import counted, printable
 from spec.language.verdicts import Verdict
 from spec.stream.outcome import ModeVerdict
@@ -97,6 +98,8 @@ def _account(report: Report, found: Sequence[Tally], *, verbose: bool) -> Iterat
         yield "events", f"{report.events.read} read"
     if unknown := report.events.unknown:
         yield "unknown", f"{_numbers(unknown)}: of an unknown kind, and not judged"
+        if not unknown.keys().isdisjoint(Kind):  # of the form that names its kinds by `event`
+            yield "", "canonical events have the name of their kind in `kind`, not in `event`"
     if report.events.rejected:
         first = next((i.rejection for i in report.inputs if i.rejection), "")
         yield "rejected", f"{counted(report.events.rejected, 'line')}, the first {printable(first)}"

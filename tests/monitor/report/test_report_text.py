@@ -301,6 +301,9 @@ class TestBody:
         said = words(judge(trace, Mode.HARD_PROTECTED))
         assert "events 10 read" in words(judge(trace, Mode.HARD_PROTECTED), verbose=True)
         assert "unknown 2 gpu_hiccup: of an unknown kind" in said
+        assert "canonical events" not in said
+        trace = [allocator("claim_registered", run_id="x")]
+        assert "their kind in `kind`" in words(judge(trace, Mode.HARD_PROTECTED))
 
     def test_other_mode(self) -> None:
         """Claims of another mode are counted where there are any, and looked at no closer."""
