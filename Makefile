@@ -49,6 +49,7 @@ demo: $(STAMP) ## Prove a mode, check a sample stream, draw the lifecycle
 	$(BIN)/python -m spec diagram lifecycle -o build/lifecycle.svg
 	$(BIN)/python -m spec diagram lifecycle -o build/lifecycle.png
 	@printf '\nDone. The drawings: build/lifecycle.svg, build/lifecycle.png\n'
+	@printf 'The command: $(BIN)/resident-claims --help\n'
 
 test: $(STAMP) native-core ## Run the tests, but for those that take long
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not slow and not deep'

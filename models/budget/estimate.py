@@ -80,7 +80,7 @@ def estimated(
     if most <= 0:
         raise SpecError(
             f"the weights alone take {loaded.least:,} of the {requested:,} bytes that vLLM may use",
-            "give more memory, or more ranks",
+            "give more memory, with its unit, such as 80GiB, or more ranks",
         )
     least = max(0, requested - sum(each.most for each in parts))
     return Estimate(utilization, requested, *parts, Range(least, most))

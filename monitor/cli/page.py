@@ -22,6 +22,7 @@ from monitor.report.options import (
 from monitor.report.verdict import ModeChoice
 from spec.cli.arguments import file_name, path_option
 from spec.cli.common import Format, FormatOption, print_json, print_text
+from spec.cli.layout import wrap
 from spec.files.writing import check_target, write_bytes
 from spec.language.prose import printable
 
@@ -77,5 +78,5 @@ def report(
         print_json(Written(SCHEMA, text_of(str(output)), size, verdict, found.sentence, left_out))
     else:
         rest = f"left out of the page: {', '.join(left_out)}\n" if left_out else ""
-        print_text(f"{printable(found.sentence)}\n{output}: {size:,} bytes\n{rest}")
+        print_text(f"{wrap(printable(found.sentence))}\n{output}: {size:,} bytes\n{rest}")
     raise typer.Exit(EXIT_CODES[verdict])

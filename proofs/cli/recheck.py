@@ -71,7 +71,7 @@ def _print(found: Recheck) -> None:
         "fails": f"fails: the certificate does not prove {of}.",
     }
     typer.echo(wrap(says.get(found.result, f"unknown: a work limit was reached before {of}.")))
-    typer.echo(f"  questions    {unsat} of {asked} unsat, in {seconds:.1f} s")
+    typer.echo(f"  questions    {unsat} of {asked} unsat, in {seconds:.1f} s of the solver")
     if found.lacks:
         typer.echo(wrap(f"  not in it    {_and(found.lacks)}", hanging=15))
     if found.unasked:

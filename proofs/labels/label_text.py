@@ -14,7 +14,7 @@ from spec.language.prose import printable
 from spec.lowering.vocabulary import POSITIVE, Label, Rests, Subtype
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Container, Sequence
 
     from proofs.labels.view import Anchors, Change, Changes, Condition, Lost, RowView
     from spec.cli.layout import Page
@@ -43,6 +43,10 @@ _STYLES: Final = {
 }
 _WAYS: Final = {"upgrade": "green", "downgrade": "red", "changed": "yellow"}
 _EACH: Final = "every depth"
+_DEPTH_SAYS: Final = {
+    "none": "without an adapter",
+    _EACH: "without an adapter, and at each depth that the runtime offers",
+}
 _LOST: Final = " (which points nowhere)"
 _SHORT: Final = {Subtype.POLICY: "adapter-policy"}
 
@@ -63,7 +67,7 @@ SUBTYPE_SAYS: Final = {
 
 RESTS_SAYS: Final = {
     Rests.DECLARED: "declared by the descriptor; what its anchor says was not judged here",
-    Rests.SHOWN: "shown by a trace that was judged here (lower --evidence)",
+    Rests.SHOWN: "shown by a trace that was judged here (label --evidence)",
 }
 """What the obligations of a positive row rest on."""
 
@@ -108,21 +112,22 @@ def put_rows(out: Page, found: Sequence[Descriptor], rows: Sequence[RowView]) ->
     """
     about = {each.name: each for each in found}
     out.put(f"Labels for the {rows[0].bundle} bundle of each mode; --explain says why.\n")
-    merged = False
+    depths = set[str]()
     for name, of_runtime in groupby(rows, key=lambda row: row.descriptor):
         runtime = about[name]
         head = Styled(name, "bold")
         out.put(head.append(f"  {printable(runtime.runtime)}, {printable(runtime.version)}", "dim"))
-        cells = list[tuple[str | Styled, ...]]()
+        cells = [_heads("mode", "depth", "label", "rests on, or lacks")]
         for mode, of_mode in groupby(of_runtime, key=lambda row: row.mode):
             best = sorted(of_mode, key=rank)
             lines = [(row.depth, row.label, last_column(row)) for row in best]
             if len(lines) > 1 and all(line[1:] == lines[0][1:] for line in lines):
-                merged, lines = True, [(_EACH, *lines[0][1:])]
+                lines = [(_EACH, *lines[0][1:])]
+            depths.update(line[0] for line in lines)
             for depth, label, why in lines:
                 cells.append((mode, Styled(depth, "dim"), _labelled(label), why))
         out.grid(cells, indent=2).put()
-    _put_legend(out, rows, merged=merged)
+    _put_legend(out, rows, depths)
     _put_missing(out, rows)
 
 
@@ -143,18 +148,24 @@ def _put_missing(out: Page, rows: Sequence[RowView]) -> None:
                 lack.setdefault(each, []).append(mode)
     if lack:
         cells = [(o.code, o.name, ", ".join(lack.get(o.name, ["-"]))) for o in named]
-        head = ("", "obligation", "missing in the best row of")
-        out.put().grid([tuple(Styled(text, "dim") for text in head), *cells]).put()
+        head = _heads("", "obligation", "missing in the best row of")
+        out.put().grid([head, *cells]).put()
     elif named:
         codes_of = [f"{o.code} {o.name}" for o in named]
         out.put("Codes:").grid(zip_longest(codes_of[::2], codes_of[1::2], fillvalue=""), indent=2)
+
+
+def _heads(*words: str) -> tuple[str | Styled, ...]:
+    """The first row of a table."""
+    return tuple(Styled(word, "dim") for word in words)
 
 
 def _labelled(label: str) -> Styled:
     return Styled(label, _STYLES[Label(label)])
 
 
-def _put_legend(out: Page, rows: Sequence[RowView], *, merged: bool) -> None:
+def _put_legend(out: Page, rows: Sequence[RowView], depths: Container[str]) -> None:
+    """What the words of the tables mean, those of `depths` among them."""
     cells = list[tuple[str | Styled, str]]()
     for label in Label:
         if any(row.label == label for row in rows):
@@ -165,8 +176,9 @@ def _put_legend(out: Page, rows: Sequence[RowView], *, merged: bool) -> None:
     for rests in Rests:
         if any(row.label in POSITIVE and getattr(row, rests) for row in rows):
             cells.append((rests, RESTS_SAYS[rests]))
-    if merged:
-        cells.append((_EACH, "without an adapter, and at each depth that the runtime offers"))
+    for depth, says in _DEPTH_SAYS.items():
+        if depth in depths:
+            cells.append((depth, says))
     out.grid(cells)
 
 
