@@ -112,6 +112,7 @@ class TestServed:
             ("prove", {"mode": "frame"}),
             ("show", {"name": "--help"}),
             ("other", {}),
+            ("search", {"words": "a\0b"}),
             ("show", {"name": "V"}),
             roots=(tmp_path,),
         )
@@ -124,6 +125,7 @@ class TestServed:
             "prove: Invalid enum value 'frame' - at `$.mode`",
             "there is no mode, obligation",
             "there is no tool 'other'; call one of check, explain,",
+            "search: a text has a NUL character",
         ]
         assert all(answer.startswith(want) for answer, want in zip(found, wants, strict=False))
         assert "victim_exclusion_before_violation" == found[-1]["name"]
