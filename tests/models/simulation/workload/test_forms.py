@@ -128,3 +128,11 @@ def test_limit(form: Form, tmp_path: Path) -> None:
     read = read_workload(str(path), limit=7)
     assert ["1", "2", "3", "4", "5", "6", "7"] == [each.id for each in by_number(read)]
     assert 7 == len(read.requests)
+
+
+def test_order_of_lines(tmp_path: Path) -> None:
+    """Requests that stand out of order arrive at their times, and turns stay behind their first."""
+    path = tmp_path / "workload"
+    sent = [Request("a", 10, 9, 1, ()), Request("b", 5, 9, 1, ()), Request("c", 2, 9, 1, (), "b")]
+    path.write_bytes(b"".join(WRITERS[Form.FULL](Workload("w", 16, tuple(sent)))))
+    assert ["b", "c", "a"] == [each.id for each in read_workload(str(path))]
