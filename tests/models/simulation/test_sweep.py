@@ -44,7 +44,7 @@ class TestAxes:
     @pytest.mark.parametrize(
         "text",
         ["blocks", "blocks=1", "blocks=5..5", "ttl=9..1", "ttl=1..2/1", "blocks=0..5", "ttl=a..b",
-         "blocks=1.5..3", "blocks=1..99999999999"],
+         "blocks=1.5..3", "blocks=1..99999999999", f"ttl=1..{'9' * 400}"],
     )  # fmt: skip
     def test_mistakes(self, text: str) -> None:
         """A text without two values in order is refused."""
@@ -112,6 +112,10 @@ class TestGains:
             self.points(100, 500, 792, 800, 801)
         )
 
+    def test_not_monotonic(self) -> None:
+        """A value after which another saves more is not enough, whatever the last one saves."""
+        assert ["pin: ttl past 2 saves less than 1 % more."] == gains(self.points(300, 900, 305))
+
     def test_never_enough(self) -> None:
         """Where the last step still gains, no value is enough."""
         (says,) = gains(self.points(100, 200, 300))
@@ -119,7 +123,11 @@ class TestGains:
 
     def test_finding(self) -> None:
         """The title names the best value."""
-        assert "pin saves 30% of prompt tokens at ttl 3" == finding(self.points(100, 200, 300))
+        points = self.points(100, 200, 300)
+        assert "pin saves 30% of prompt tokens at ttl 3" == finding(points)
+        (first, *_) = points
+        lru = msgspec.structs.replace(points[-1], at={}, policy="lru")
+        assert "lru saves 30% of prompt tokens; pin 10% at most" == finding([lru, first])
 
 
 class TestCommand:
@@ -127,7 +135,7 @@ class TestCommand:
 
     def test_table_and_json(self, workload: str, capsys: pytest.CaptureFixture[str]) -> None:
         """Text has a line for each simulation, JSON the same with all figures."""
-        asked = ["workload", workload, "--policy", "pin", "--sweep", "blocks=600..1200/2"]
+        asked = ["simulate", workload, "--policy", "pin", "--sweep", "blocks=600..1200/2"]
         assert 0 == main([*asked, "--sweep", "ttl=0.5..5/2"])
         text = capsys.readouterr().out
         assert 6 == sum(line.endswith(("lru", "pin")) for line in text.splitlines())
@@ -143,7 +151,7 @@ class TestCommand:
         for name in ("one", "two"):
             path = tmp_path / f"{name}.{form}"
             options = ["--sweep", "blocks=600..1200/3", "--plot", str(path)]
-            assert 0 == main(["workload", workload, *options])
+            assert 0 == main(["simulate", workload, *options])
             made.append(path.read_bytes())
         assert made[0] == made[1]
         assert made[0].startswith(begins)
@@ -163,6 +171,6 @@ class TestCommand:
         self, workload: str, options: list[str], capsys: pytest.CaptureFixture[str]
     ) -> None:
         """Each is bad input, in one line."""
-        assert 2 == main(["workload", workload, *options])
+        assert 2 == main(["simulate", workload, *options])
         assert capsys.readouterr().err.startswith("error: ")
         assert not Path("x.svg").exists()
