@@ -16,6 +16,7 @@ from models.simulation.request import Request
 from models.simulation.workload.lines import decode, wrong
 from models.simulation.workload.mooncake import Name, Tokens
 from models.simulation.workload.spool import Spool
+from spec.language.prose import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -73,7 +74,7 @@ def read(found: Iterator[tuple[int, bytes]], file: str, most: int) -> tuple[Spoo
         spool.add(Request(*msgspec.structs.astuple(said)))
     if any(a > b for a, b in pairwise(places)):
         spool.sort(places)
-    return spool, head.name, head.block
+    return spool, printable(head.name), head.block
 
 
 def written(workload: Workload) -> Iterator[bytes]:
