@@ -55,7 +55,7 @@ class TestServed:
     def test_tools(self) -> None:
         """Each tool answers with the JSON that its command prints."""
         args = {"trace": VICTIM, "claim": "claim:system-prompt", "mode": "hard_protected"}
-        asked = [
+        asked: list[tuple[str, dict[str, Any]]] = [
             ("check", {"trace": VICTIM}),
             ("explain", args),
             ("label", {"descriptor": "patched.yaml", "mode": "offloadable"}),
