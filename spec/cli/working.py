@@ -70,7 +70,7 @@ class Working:
 
 
 def _plain(text: str) -> Text:
-    """A text, such as a path, of which a terminal obeys nothing."""
+    """A text that is no markup, such as a path, and that no terminal obeys."""
     from rich.text import Text  # rich takes a string for markup
 
     return Text(printable(text))

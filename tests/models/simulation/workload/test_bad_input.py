@@ -269,7 +269,7 @@ class TestFiles:
             read_workload(str(path))
 
     def test_blank_lines(self, tmp_path: Path) -> None:
-        """A small file that decompresses to nothing but line ends is refused soon."""
+        """A small file that decompresses to line ends alone is refused soon."""
         path = tmp_path / "blank.gz"
         path.write_bytes(gzip.compress(mooncake() + b"\n" * 200_000))
         with pytest.raises(DocumentError, match="over 100000 blank lines"):
