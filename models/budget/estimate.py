@@ -89,13 +89,17 @@ def estimated(
 def weights_in(folder: Path) -> int | None:
     """The bytes of the checkpoint in a folder; None where it has none in safetensors.
 
+    Of a folder with `model*.safetensors` those count, and not another copy of the same weights,
+    such as `consolidated.safetensors`.
+
     Raises:
         SpecError: a file of it cannot be read.
     """
     if not folder.is_dir():
         return None
     try:
-        return sum(each.stat().st_size for each in folder.glob("*.safetensors")) or None
+        found = [*folder.glob("model*.safetensors")] or folder.glob("*.safetensors")
+        return sum(each.stat().st_size for each in found) or None
     except OSError as problem:
         raise SpecError(
             f"cannot read {problem.filename}: {problem.strerror}", "give --weights"

@@ -156,16 +156,16 @@ class _Prompts:
     def loads(self, size: int, slope: float, step: float) -> list[float]:
         """Blocks loaded in a second, of each prompt that was loaded for the most part."""
         found = []
-        for _ in range(REPEATS + 1):
+        for at in range(REPEATS + 1):
             prompt = self._fresh(size)
             self._engine.run(prompt, 1)
             self._engine.run(self._fresh(1), 1)  # stores end in a later step
             self._engine.forget()
             run = self._engine.run(prompt, 1)
             seconds = run.seconds - step - (size - run.cached) * slope
-            if 2 * run.cached >= size and seconds > 0:
+            if at and 2 * run.cached >= size and seconds > 0:
                 found.append(run.cached / self._engine.block / seconds)
-        return found[1:]
+        return found
 
 
 def engine_arguments(text: str | None) -> dict[str, Any]:

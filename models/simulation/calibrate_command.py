@@ -53,7 +53,7 @@ def _calibrate(
 
     Exit 0. 2: bad input, no vLLM, or times that cannot be fitted.
     """
-    check_target(output)
+    check_target(output, reads=[model / "config.json"])
     arguments, sizes = engine_arguments(engine), _sizes(lengths)
     if not (model / "config.json").is_file():
         raise SpecError(f"{model} has no config.json", "give the folder of a model")

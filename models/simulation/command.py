@@ -32,6 +32,7 @@ __all__ = ["SCHEMA", "compare", "register"]
 
 SCHEMA: Final = "resident-claims/simulation/1"
 _EVERY: Final = 4_096
+_MOST_BLOCKS: Final = 1 << 24
 _EXAMPLE: Final = (
     "Example: python -m models simulate requests.jsonl --blocks 4000 --policy pin:ttl=40"
 )
@@ -61,7 +62,12 @@ def compare(
         max_running: requests that an engine runs at once.
         rows: takes a row for each request and policy.
         says: called from time to time with how far it is.
+
+    Raises:
+        SpecError: the pools have over 2^24 blocks together.
     """
+    if blocks * engines > _MOST_BLOCKS:
+        raise SpecError(f"{blocks * engines} blocks are over {_MOST_BLOCKS}", "simulate fewer")
     found = []
     for each in policies:
         tally = Tally(each.text, workload.block, rows)
@@ -92,7 +98,7 @@ def compare(
 def _simulate(
     workload: Annotated[str, typer.Argument(metavar="WORKLOAD", help="A file of requests.")],
     blocks: Annotated[
-        int | None, typer.Option(help="Usable blocks of a pool.", min=1, max=1 << 24)
+        int | None, typer.Option(help="Usable blocks of a pool.", min=1, max=_MOST_BLOCKS)
     ] = None,
     policy: Annotated[
         list[str] | None,
@@ -145,7 +151,7 @@ def _simulate(
     check_target(rows, reads=[workload, cost])
     check_target(plot, reads=[workload, cost, rows])
     axes = [axis_of(text) for text in sweep or ()]
-    drawn = None if plot is None else target_of(plot)
+    drawn = None if plot is None else target_of(plot, axes)
     if plot is not None and not axes:
         raise SpecError("--plot draws a sweep", "add --sweep, as in --sweep blocks=1000..8000")
     if axes and rows is not None:

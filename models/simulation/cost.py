@@ -18,8 +18,8 @@ __all__ = ["SCHEMA", "Cost", "read_cost"]
 SCHEMA = "resident-claims/cost/1"
 _MOST_BYTES = 65_536
 
-_Rate = Annotated[float, msgspec.Meta(gt=0)]
-_Seconds = Annotated[float, msgspec.Meta(ge=0)]
+_Rate = Annotated[float, msgspec.Meta(ge=1e-6, le=1e12)]
+_Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e6)]
 
 
 class Cost(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

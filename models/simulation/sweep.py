@@ -32,6 +32,7 @@ __all__ = [
 
 BLOCKS: Final = "blocks"
 _VALUES, _MOST, _PANELS, _TITLE = 8, 400, 4, 72
+_LARGEST: Final = 1e12
 _FORM: Final = re.compile(r"(\w+)=(\d+(?:\.\d+)?)\.\.(\d+(?:\.\d+)?)(?:/(\d{1,3}))?")
 _LITTLE: Final = 0.01
 """What one more step of an option has to save of the prompt tokens, to be worth it."""
@@ -64,7 +65,7 @@ def axis_of(text: str) -> Axis:
         raise SpecError(f"--sweep {text!r} is no range", remedy)
     name, first, last = found[1], float(found[2]), float(found[3])
     count = int(found[4] or _VALUES)
-    if first >= last or count < 2:
+    if not first < last <= _LARGEST or count < 2:
         raise SpecError(f"--sweep {text!r} has no two values", remedy)
     whole = "." not in found[2] + found[3]
     steps = [first + (last - first) * step / (count - 1) for step in range(count)]
@@ -134,8 +135,11 @@ def gains(points: Sequence[Point]) -> list[str]:
             rest = tuple((n, v) for n, v in point.at.items() if n != name)
             groups.setdefault((point.policy, name, rest), []).append((value, point.summary.saved))
     for (policy, name, rest), steps in groups.items():
-        last = steps[-1][1]
-        enough = next(value for value, saved in steps if last - saved < _LITTLE)
+        enough = next(
+            value
+            for at, (value, saved) in enumerate(steps)
+            if max(more for _, more in steps[at:]) - saved < _LITTLE
+        )
         where = "".join(f", {n} {v:g}" for n, v in rest)
         if enough < steps[-1][0]:
             found.append(f"{policy}{where}: {name} past {enough:g} saves less than 1 % more.")
@@ -169,12 +173,17 @@ def put_sweep(out: Page, points: Sequence[Point]) -> None:
         out.put(sentence, hanging=2)
 
 
-def target_of(path: Path) -> str:
-    """The form of a figure by the name of its file.
+def target_of(path: Path, axes: Sequence[Axis]) -> str:
+    """The form of a figure of these parameters, by the name of its file.
 
     Raises:
-        SpecError: it is neither SVG nor PNG, or matplotlib is not installed.
+        SpecError: it is neither SVG nor PNG, matplotlib is not installed, or the second parameter
+            has over four values.
     """
+    if min((len(axis.values) for axis in axes[:2]), default=0) > _PANELS and len(axes) > 1:
+        raise SpecError(
+            f"a figure has at most {_PANELS} panels", f"sweep {_PANELS} values of one parameter"
+        )
     form = path.suffix.lower().removeprefix(".")
     if form not in ("svg", "png"):
         raise SpecError(f"{path} is neither .svg nor .png", "name the figure so")
@@ -188,7 +197,8 @@ def finding(points: Sequence[Point]) -> str:
     best = max(points, key=lambda point: point.summary.saved)
     others = [point for point in points if point.policy != best.policy]
     at = ", ".join(f"{name} {value:g}" for name, value in best.at.items())
-    says = f"{best.policy} saves {best.summary.saved:.0%} of prompt tokens at {at}"
+    says = f"{best.policy} saves {best.summary.saved:.0%} of prompt tokens"
+    says += f" at {at}" if at else ""
     if not others:
         return says
     second = max(others, key=lambda point: point.summary.saved)
@@ -196,19 +206,11 @@ def finding(points: Sequence[Point]) -> str:
 
 
 def figure_of(axes: Sequence[Axis], points: Sequence[Point], form: str) -> bytes:
-    """The share of prompt tokens saved over the first parameter, a panel for each other value.
-
-    Raises:
-        SpecError: the second parameter has over four values.
-    """
+    """The share of prompt tokens saved over the first parameter, a panel for each other value."""
     from models import plotting
 
     across, *others = sorted(axes, key=lambda axis: -len(axis.values))
     panels = others[0].values if others else (None,)
-    if len(panels) > _PANELS:
-        raise SpecError(
-            f"a figure has at most {_PANELS} panels", f"sweep {_PANELS} values of one parameter"
-        )
     policies = list(dict.fromkeys(point.policy for point in points))
     colours = (
         plotting.VERMILION, plotting.BLUE, plotting.GREEN, plotting.PURPLE, plotting.ORANGE,

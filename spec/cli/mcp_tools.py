@@ -144,7 +144,10 @@ def line_of(name: str, arguments: dict[str, Any], copy: Copy) -> list[str]:
         call = msgspec.convert(arguments, TOOLS[name])
     except msgspec.ValidationError as problem:
         raise SpecError(f"{name}: {problem}") from None
-    return call.line(copy)
+    line = call.line(copy)
+    if any("\0" in word for word in line):
+        raise SpecError(f"{name}: a text has a NUL character", "leave it out")
+    return line
 
 
 def _of(mode: Mode | None, claim: str | None = None) -> list[str]:

@@ -15,6 +15,8 @@ from spec.language.prose import printable
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from rich.text import Text
+
 __all__ = ["EVERY", "Working"]
 
 EVERY: Final = 10.0
@@ -29,7 +31,7 @@ class Working:
     def __init__(self, text: str = "") -> None:
         out = console(stderr=True)
         self._text, self._since, self._ended = text, monotonic(), Event()
-        self._status = out.status(text) if out.is_terminal else None
+        self._status = out.status(_plain(text)) if out.is_terminal else None
         self._every = 1.0 if self._status else EVERY
         self._thread = Thread(target=self._go_on, daemon=True)
 
@@ -62,6 +64,13 @@ class Working:
         while not self._ended.wait(self._every):
             said = f"{self._text} ({monotonic() - self._since:.0f} s)".strip()
             if self._status:
-                self._status.update(said)
+                self._status.update(_plain(said))
             else:
                 typer.echo(printable(said), err=True)
+
+
+def _plain(text: str) -> Text:
+    """A text that is no markup, such as a path, and that no terminal obeys."""
+    from rich.text import Text  # rich takes a string for markup
+
+    return Text(printable(text))

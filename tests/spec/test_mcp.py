@@ -55,7 +55,7 @@ class TestServed:
     def test_tools(self) -> None:
         """Each tool answers with the JSON that its command prints."""
         args = {"trace": VICTIM, "claim": "claim:system-prompt", "mode": "hard_protected"}
-        asked = [
+        asked: list[tuple[str, dict[str, Any]]] = [
             ("check", {"trace": VICTIM}),
             ("explain", args),
             ("label", {"descriptor": "patched.yaml", "mode": "offloadable"}),
@@ -112,6 +112,7 @@ class TestServed:
             ("prove", {"mode": "frame"}),
             ("show", {"name": "--help"}),
             ("other", {}),
+            ("search", {"words": "a\0b"}),
             ("show", {"name": "V"}),
             roots=(tmp_path,),
         )
@@ -124,6 +125,7 @@ class TestServed:
             "prove: Invalid enum value 'frame' - at `$.mode`",
             "there is no mode, obligation",
             "there is no tool 'other'; call one of check, explain,",
+            "search: a text has a NUL character",
         ]
         assert all(answer.startswith(want) for answer, want in zip(found, wants, strict=False))
         assert "victim_exclusion_before_violation" == found[-1]["name"]

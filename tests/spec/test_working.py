@@ -49,3 +49,12 @@ class TestWorking:
             time.sleep(0.2)
         assert "first" in out.getvalue()
         assert out.getvalue().endswith("\x1b[2K")  # the line is erased
+
+    def test_hostile(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A path is shown as it is: brackets are no markup, and no terminal obeys it."""
+        out = Terminal()
+        monkeypatch.setattr(sys, "stderr", out)
+        monkeypatch.setattr(working, "EVERY", 0.01)
+        with Working("[/first] \x1b[31m"):
+            time.sleep(0.2)
+        assert r"[/first] \x1b[31m" in out.getvalue()

@@ -44,7 +44,9 @@ def chosen(text: str) -> Chosen:
         SpecError: there is no such policy or option, or a value is not of its type or range.
     """
     name, _, rest = text.partition(":")
-    policy = POLICIES[resolve(name, POLICIES, what="policy")]
+    name = resolve(name, POLICIES, what="policy")
+    policy = POLICIES[name]
+    text = ":".join(filter(None, (name, rest.strip(","))))
     return Chosen(text, policy, options_of(policy, text, rest))
 
 

@@ -145,7 +145,8 @@ class Claims(Policy):
         if self._options.mode is Mode.DEMOTABLE:
             yielding = self._blockers(over, but=run.keys[:1])
             for claim in yielding:
-                self._end(engine, claim, "demoted")
+                if claim.live:  # a deferred request may have ended it meanwhile
+                    self._end(engine, claim, "demoted")
             if yielding:
                 return None
         if until > engine.now:
@@ -242,8 +243,8 @@ class Claims(Policy):
         self._tier.difference_update(gone)
         engine.tally.claimed(how)
         for run, until in list(self._deferred.items()):
-            del self._deferred[run]
-            self._again(engine, run, until)
+            if self._deferred.pop(run, None) is not None:
+                self._again(engine, run, until)
 
     def _again(self, engine: Host, run: Run, until: float) -> None:
         reason = self._decide(engine, run, until)

@@ -15,6 +15,7 @@ from models.simulation.workload.agents import PREFIX, agents
 from models.simulation.workload.lines import decode, lines_of, wrong
 from models.simulation.workload.spool import MOST
 from spec.language.errors import SpecError
+from spec.language.prose import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -74,7 +75,7 @@ def read_workload(
         if block is not None:
             raise SpecError(f"--block is of files; {PREFIX} has block=", "write it there")
         return agents(spec, limit=limit, seed=seed)
-    found, most, name = lines_of(spec), limit or MOST, Path(spec).name
+    found, most, name = lines_of(spec), limit or MOST, printable(Path(spec).name)
     number, line = next(found)
     every = chain(((number, line),), found)
     first = decode(line, _First, spec, number)

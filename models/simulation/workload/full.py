@@ -5,7 +5,8 @@ The first line is `{"name": "agents", "block": 16}`. Each line after it has the 
 
 from __future__ import annotations
 
-from itertools import islice
+from array import array
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
@@ -15,6 +16,7 @@ from models.simulation.request import Request
 from models.simulation.workload.lines import decode, wrong
 from models.simulation.workload.mooncake import Name, Tokens
 from models.simulation.workload.spool import Spool
+from spec.language.prose import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,13 +44,16 @@ class _Line(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def read(found: Iterator[tuple[int, bytes]], file: str, most: int) -> tuple[Spool, str, int]:
-    """The requests in the order of their lines, the name, and the tokens of a block.
+    """The requests in the order of their arrival, the name, and the tokens of a block.
+
+    A turn stands where the first request of its session does.
 
     Raises:
         DocumentError: a line is no such request.
     """
     number, line = next(found)
-    head, spool, known = decode(line, _Head, file, number), Spool(), set[str]()
+    head, spool = decode(line, _Head, file, number), Spool()
+    known, places = dict[str, float](), array("d")
     for number, line in islice(found, most):
         said = decode(line, _Line, file, number)
         if said.id in known:
@@ -64,9 +69,12 @@ def read(found: Iterator[tuple[int, bytes]], file: str, most: int) -> tuple[Spoo
             raise wrong(file, number, reason, "give each full block its own key")
         if keys and not 0 <= min(keys) <= max(keys) < 1 << 64:
             raise wrong(file, number, "a key outside of 64 bits", "number the keys from 0 on")
-        known.add(said.id)
+        known[said.id] = said.arrives if said.after is None else known[said.after]
+        places.append(known[said.id])
         spool.add(Request(*msgspec.structs.astuple(said)))
-    return spool, head.name, head.block
+    if any(a > b for a, b in pairwise(places)):
+        spool.sort(places)
+    return spool, printable(head.name), head.block
 
 
 def written(workload: Workload) -> Iterator[bytes]:

@@ -25,6 +25,9 @@ LINE_LIMIT: Final = 8 << 20
 MOST_BYTES: Final = 1 << 36
 """The most that a file may hold, decompressed."""
 
+_BLANK: Final = 100_000
+"""Blank lines that are passed over; a small file may decompress to billions."""
+
 _GZIP: Final = b"\x1f\x8b"
 _ONE_LINE: Final = "write one JSON object on each line"
 
@@ -58,6 +61,8 @@ def lines_of(file: str) -> Iterator[tuple[int, bytes]]:
                 if not line.isspace():
                     found += 1
                     yield number, line
+                elif number - found > _BLANK:
+                    raise wrong(file, number, f"over {_BLANK} blank lines", _ONE_LINE)
     except (EOFError, gzip.BadGzipFile, zlib.error) as problem:
         raise wrong(
             file, number + 1, f"damaged gzip data: {problem}", "copy the file again"

@@ -41,6 +41,8 @@ def test_files(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(b"0" * size)
     assert 11 == weights_in(tmp_path)
     assert weights_in(tmp_path / "a.safetensors") is None
+    (tmp_path / "model-00001-of-00001.safetensors").write_bytes(bytes(11))
+    assert 11 == weights_in(tmp_path)  # as Mistral publishes: the others have the same weights
 
 
 @pytest.mark.parametrize(

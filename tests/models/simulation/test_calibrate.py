@@ -59,6 +59,20 @@ def test_known_times() -> None:
     assert [256, 512, 1024, 2048] == [size for size, _ in found.measured["prefill"]]
 
 
+def test_loads_that_count() -> None:
+    """The first prompt does not count, and each later one does, also where the first was lost."""
+    engine = Exact()
+    forgotten = iter(range(9))
+
+    def forget() -> None:
+        engine.gpu.clear()
+        if next(forgotten) == 0:
+            engine.tier.clear()
+
+    engine.forget = forget  # type: ignore[method-assign]
+    assert 3 == len(measure(engine).measured["load_blocks_s"])
+
+
 @pytest.mark.parametrize("engine", [Exact(tiers=False), Exact(lost=True)])
 def test_no_loads(engine: Exact) -> None:
     """Without a tier, or with one that has lost the blocks, no speed of loads is stated."""
@@ -113,3 +127,11 @@ def test_the_command(
     assert 2 == main(given)
     assert says in capsys.readouterr().err
     assert not output.exists()
+
+
+def test_the_model_stays(tmp_path: Path, capsys: Any) -> None:
+    """The cost file is not written over the config of the model."""
+    (tmp_path / "config.json").write_text("{}", encoding="utf-8")
+    given = ["calibrate", "--model", str(tmp_path), "-o", str(tmp_path / "config.json")]
+    assert 2 == main(given)
+    assert "it is also an input" in capsys.readouterr().err

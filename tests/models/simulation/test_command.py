@@ -68,6 +68,8 @@ def test_durations(workload: Path, capsys: Capture) -> None:
         ('{"schema": "resident-claims/cost/2", "cost": {}}', "resident-claims/cost/1"),
         ('{"schema": "resident-claims/cost/1", "cost": {"decode": 1}}', "decode"),
         ('{"schema": "resident-claims/cost/1", "cost": {"decode_s": -1}}', "decode_s"),
+        ('{"schema": "resident-claims/cost/1", "cost": {"decode_s": 1e308}}', "decode_s"),
+        ('{"schema": "resident-claims/cost/1", "cost": {"step_s": 1e300}}', "step_s"),
         ("[" * 70_000, "larger than 65536 bytes"),
     ],
 )
@@ -94,3 +96,10 @@ def test_no_file(tmp_path: Path, capsys: Capture) -> None:
     """A workload that is not there is bad input."""
     assert 2 == main(["simulate", str(tmp_path / "none.jsonl"), "--blocks", "9"])
     assert "none.jsonl" in capsys.readouterr().err
+
+
+def test_too_many_blocks(workload: Path, capsys: Capture) -> None:
+    """Pools that would not fit into memory together are refused."""
+    asked = ["simulate", str(workload), "--blocks", str(1 << 24), "--engines", "1024"]
+    assert 2 == main(asked)
+    assert "blocks are over" in capsys.readouterr().err

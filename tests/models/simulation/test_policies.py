@@ -102,6 +102,32 @@ class TestPolicies:
         if refused is None:
             assert 60 == rows["c"].admitted
 
+    def test_demoted_together(self) -> None:
+        """Where a claim yields, a deferred request that is decided on anew may end others, too."""
+        ones = (
+            request("a", 0, (1, 100, 101)),
+            request("b", 0.1, (2, *range(200, 203))),
+            request("c", 0.2, (2, *range(300, 306)), output=20),
+            request("d", 0.2, (3, *range(400, 410))),
+        )
+        found, _ = played("claim:mode=demotable,quota=0.6,defer=0.05,shared=1,ttl=1", 14, *ones)
+        assert 4 == found.served
+        assert found.deferred
+
+    def test_deferred_together(self) -> None:
+        """A request that the end of one claim lets go on is not decided on twice."""
+        ones = (
+            request("a", 0, (1, 10, 100, 101, 102, 103)),
+            Request("b", 0.20, 32, 9, (1, *range(200, 207))),
+            request("c", 0.21, (1, *range(300, 308))),
+            request("d", 0.41, (2, 20, *range(400, 405))),
+            request("e", 0.61, (3, 30, 31, 32, *range(500, 505))),
+            request("f", 0.62, (2,)),
+            request("g", 0.62, (1, 10, 11)),
+        )
+        found, rows = played("claim:mode=demotable,quota=0.6,defer=0.5,ttl=1", 10, *ones)
+        assert 7 == len(rows) == found.served + sum(found.refused.values())
+
     def test_quota(self) -> None:
         """No claim goes beyond the quota."""
         found, _ = played("claim:quota=0.3", 8, *PRESSURE)
@@ -182,6 +208,10 @@ class TestChosen:
         """What is mistyped is named, with what may be given."""
         with pytest.raises(SpecError, match=says):
             chosen(text)
+
+    def test_name(self) -> None:
+        """A policy has one name, however it is written: `oracle:` is the oracle, too."""
+        assert ["oracle", "pin:ttl=4"] == [chosen(each).text for each in ("oracle:", "pin:ttl=4,")]
 
     def test_sources(self) -> None:
         """Each policy names its source."""

@@ -44,7 +44,7 @@ class TestAxes:
     @pytest.mark.parametrize(
         "text",
         ["blocks", "blocks=1", "blocks=5..5", "ttl=9..1", "ttl=1..2/1", "blocks=0..5", "ttl=a..b",
-         "blocks=1.5..3", "blocks=1..99999999999"],
+         "blocks=1.5..3", "blocks=1..99999999999", f"ttl=1..{'9' * 400}"],
     )  # fmt: skip
     def test_mistakes(self, text: str) -> None:
         """A text without two values in order is refused."""
@@ -112,6 +112,10 @@ class TestGains:
             self.points(100, 500, 792, 800, 801)
         )
 
+    def test_not_monotonic(self) -> None:
+        """A value after which another saves more is not enough, whatever the last one saves."""
+        assert ["pin: ttl past 2 saves less than 1 % more."] == gains(self.points(300, 900, 305))
+
     def test_never_enough(self) -> None:
         """Where the last step still gains, no value is enough."""
         (says,) = gains(self.points(100, 200, 300))
@@ -119,7 +123,11 @@ class TestGains:
 
     def test_finding(self) -> None:
         """The title names the best value."""
-        assert "pin saves 30% of prompt tokens at ttl 3" == finding(self.points(100, 200, 300))
+        points = self.points(100, 200, 300)
+        assert "pin saves 30% of prompt tokens at ttl 3" == finding(points)
+        (first, *_) = points
+        lru = msgspec.structs.replace(points[-1], at={}, policy="lru")
+        assert "lru saves 30% of prompt tokens; pin 10% at most" == finding([lru, first])
 
 
 class TestCommand:

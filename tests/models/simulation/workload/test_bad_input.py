@@ -268,6 +268,13 @@ class TestFiles:
         with pytest.raises(DocumentError, match=f"a line of over {lines.LINE_LIMIT} bytes"):
             read_workload(str(path))
 
+    def test_blank_lines(self, tmp_path: Path) -> None:
+        """A small file that decompresses to line ends alone is refused soon."""
+        path = tmp_path / "blank.gz"
+        path.write_bytes(gzip.compress(mooncake() + b"\n" * 200_000))
+        with pytest.raises(DocumentError, match="over 100000 blank lines"):
+            read_workload(str(path))
+
     def test_bomb(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """Blank lines without end are given up at the limit of a file."""
         monkeypatch.setattr(lines, "MOST_BYTES", 10_000)

@@ -128,3 +128,20 @@ def test_limit(form: Form, tmp_path: Path) -> None:
     read = read_workload(str(path), limit=7)
     assert ["1", "2", "3", "4", "5", "6", "7"] == [each.id for each in by_number(read)]
     assert 7 == len(read.requests)
+
+
+def test_order_of_lines(tmp_path: Path) -> None:
+    """Requests that stand out of order arrive at their times, and turns stay behind their first."""
+    path = tmp_path / "workload"
+    sent = [Request("a", 10, 9, 1, ()), Request("b", 5, 9, 1, ()), Request("c", 2, 9, 1, (), "b")]
+    path.write_bytes(b"".join(WRITERS[Form.FULL](Workload("w", 16, tuple(sent)))))
+    assert ["b", "c", "a"] == [each.id for each in read_workload(str(path))]
+
+
+def test_name(tmp_path: Path) -> None:
+    """A name that a terminal would obey is escaped: one in the file, and that of the file."""
+    inside, outside = tmp_path / "inside", tmp_path / "\x1b[31m"
+    inside.write_bytes(b"".join(WRITERS[Form.FULL](Workload("\x1b[2J", 16, ()))))
+    outside.write_text('{"timestamp": 0, "input_length": 1, "output_length": 1, "hash_ids": []}')
+    assert r"\x1b[2J" == read_workload(str(inside)).name
+    assert r"\x1b[31m" == read_workload(str(outside)).name
