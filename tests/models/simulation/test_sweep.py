@@ -127,7 +127,7 @@ class TestCommand:
 
     def test_table_and_json(self, workload: str, capsys: pytest.CaptureFixture[str]) -> None:
         """Text has a line for each simulation, JSON the same with all figures."""
-        asked = ["workload", workload, "--policy", "pin", "--sweep", "blocks=600..1200/2"]
+        asked = ["simulate", workload, "--policy", "pin", "--sweep", "blocks=600..1200/2"]
         assert 0 == main([*asked, "--sweep", "ttl=0.5..5/2"])
         text = capsys.readouterr().out
         assert 6 == sum(line.endswith(("lru", "pin")) for line in text.splitlines())
@@ -143,7 +143,7 @@ class TestCommand:
         for name in ("one", "two"):
             path = tmp_path / f"{name}.{form}"
             options = ["--sweep", "blocks=600..1200/3", "--plot", str(path)]
-            assert 0 == main(["workload", workload, *options])
+            assert 0 == main(["simulate", workload, *options])
             made.append(path.read_bytes())
         assert made[0] == made[1]
         assert made[0].startswith(begins)
@@ -163,6 +163,6 @@ class TestCommand:
         self, workload: str, options: list[str], capsys: pytest.CaptureFixture[str]
     ) -> None:
         """Each is bad input, in one line."""
-        assert 2 == main(["workload", workload, *options])
+        assert 2 == main(["simulate", workload, *options])
         assert capsys.readouterr().err.startswith("error: ")
         assert not Path("x.svg").exists()
