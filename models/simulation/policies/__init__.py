@@ -11,6 +11,7 @@ from models.simulation.policies.caching import NoReuse, Oracle
 from models.simulation.policies.claims import Claims
 from models.simulation.policies.kept import Offload, Retention
 from models.simulation.policies.pins import Context, Pin
+from models.simulation.policies.shares import CompletePrefix, FairShare, ValueDensity
 from spec.language.errors import SpecError
 from spec.language.suggest import resolve
 
@@ -21,7 +22,10 @@ if TYPE_CHECKING:
 
 __all__ = ["POLICIES", "Chosen", "chosen"]
 
-_ALL: Final = (Policy, NoReuse, Pin, Context, Retention, Offload, Claims, Oracle)
+_ALL: Final = (
+    Policy, NoReuse, Pin, Context, Retention, Offload, FairShare, CompletePrefix, ValueDensity,
+    Claims, Oracle,
+)  # fmt: skip
 
 POLICIES: Final[dict[str, type[Policy]]] = {each.name: each for each in _ALL}
 

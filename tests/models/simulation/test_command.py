@@ -19,7 +19,7 @@ def workload(tmp_path: Path) -> Path:
     """A file of 400 requests."""
     file = tmp_path / "requests.jsonl"
     lines = [json.dumps({"name": "agents", "block": BLOCK}).encode()]
-    lines += [msgspec.json.encode(each) for each in agents(400).requests]
+    lines += [msgspec.json.encode(each) for each in agents(400)]
     file.write_bytes(b"\n".join(lines))
     return file
 

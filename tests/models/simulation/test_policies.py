@@ -138,6 +138,28 @@ class TestPolicies:
         assert BLOCK * hit == rows["t2"].hit
 
     @pytest.mark.parametrize(
+        ("policy", "filler", "left"),
+        [
+            ("lru", 23, [0, 0, 0]),
+            ("fair_share", 11, [4, 4, 4]),
+            ("complete_prefix", 15, [8, 0, 0]),
+            ("value_density", 15, [0, 0, 8]),
+        ],
+    )
+    def test_shares(self, policy: str, filler: int, left: list[int]) -> None:
+        """Of three prefixes of eight blocks, filler leaves equal parts, the first, or the one that
+        most requests have."""
+        prefixes = [tuple(range(10 * n, 10 * n + 8)) for n in range(3)]
+        come = [0, 1, 2, 2, 2, 2, 0, 1]
+        asked = [request(f"{at}", at, prefixes[n]) for at, n in enumerate(come)]
+        asked.append(request("filler", 100, tuple(range(50, 50 + filler))))
+        found = []
+        for prefix in prefixes:
+            _, rows = played(policy, 24, *asked, request("probe", 200, prefix))
+            found.append(rows["probe"].hit // BLOCK)
+        assert left == found
+
+    @pytest.mark.parametrize(
         ("policy", "hits"),
         [
             ("pin:ttl=2", [1, 1, 1]),
