@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from models.simulation.outcome import Summary
 
-__all__ = ["advice", "shares"]
+__all__ = ["advice"]
 
 _TTL: Final = re.compile(r"\bttl=([0-9.]+)")
 _LITTLE: Final = 0.01
@@ -30,7 +30,7 @@ def advice(found: Sequence[Summary], blocks: int) -> list[str]:
     return said + _durations(others)
 
 
-def shares(summary: Summary) -> tuple[float, float]:
+def _turned(summary: Summary) -> tuple[float, float]:
     """The shares of the requests that were deferred, and that were refused."""
     count = max(summary.requests, 1)
     return summary.deferred / count, sum(summary.refused.values()) / count
@@ -40,7 +40,7 @@ def _beside(lru: Summary, it: Summary, blocks: int) -> str:
     """What one policy holds and saves, and what it wins and costs besides."""
     gain = it.saved - lru.saved
     wins, costs = _times(lru, it)
-    for how, share, usual in zip(("deferred", "refused"), shares(it), shares(lru), strict=True):
+    for how, share, usual in zip(("deferred", "refused"), _turned(it), _turned(lru), strict=True):
         if share != usual:
             words = f"{share:.1%} of the requests are {how}" + (
                 f", not {usual:.1%}" if usual else ""

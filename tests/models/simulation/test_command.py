@@ -74,12 +74,12 @@ def test_advice(capsys: Capture) -> None:
     assert 0 == main(["simulate", *asked, *policies])
     document = json.loads(capsys.readouterr().out)
     lru, pin, *_ = document["policies"]
-    pins, nothing, claims = document["advice"]
+    pins, no_reuse, claims = document["advice"]
     assert pin["wait_s"]["p99"] > 2 * lru["wait_s"]["p99"]
     wait = f"99 of 100 wait at most {pin['wait_s']['p99']:.1f} s (lru {lru['wait_s']['p99']:.1f} s)"
     assert wait in pins.partition("It costs: ")[2]
     assert f"{pin['claims']['most_blocks'] / 900:.0%} of a pool" in pins
-    assert "points less than lru. It costs: " in nothing
+    assert "points less than lru. It costs: " in no_reuse
     assert claims.startswith("claim:mode=hard_protected holds at most 1 claim, 7% of a pool, and ")
     assert "is as good as lru" in claims
 
