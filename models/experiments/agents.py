@@ -207,7 +207,7 @@ def agents() -> Experiment:
             f"At JPS 2 the policies differ by less than {_EQUAL:.0%} at "
             f"{sum(low)} of {len(low)} assumed speeds; at JPS 8 pins are faster at {sum(high)}. "
             "A first turn has no pin: in the note it improves (-16.8 %) by a shorter queue, or by "
-            f"fewer jobs, of which the Continuum arm completed {fewer}. Here, with equal arrivals, "
+            f"fewer jobs (completed: {fewer}). Here, with equal arrivals, "
             f"turn 1 changes by {first}, and turn 2 by {second}. Of {len(changes)} printed changes "
             f"{len(off)} do not follow from the printed figures ({', '.join(off) or 'none'})."
         ),
