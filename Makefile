@@ -230,6 +230,7 @@ bench: $(STAMP) native-core ## Measure speed, as ratios to a baseline of the sam
 	$(BIN)/python -m tests.bench
 	$(BIN)/python -m tests.bench_monitor
 	$(BIN)/python -m tests.bench_start
+	$(BIN)/python -m tests.bench_simulation
 	@test ! -e build/browser/.stamp-$(PLAYWRIGHT) || build/browser/bin/python -m tests_browser.bench
 	@test ! -e $(VLLM_VENV)/.stamp || $(VLLM_VENV)/bin/python -m tests_vllm.bench
 

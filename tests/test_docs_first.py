@@ -23,7 +23,10 @@ def blocks(name: str) -> list[str]:
     return [text for text in dedented if text.startswith("$ .venv/bin/resident-claims")]
 
 
-@pytest.mark.parametrize(("name", "number"), [("check.md", 9), ("observe.md", 1), ("budget.md", 5)])
+@pytest.mark.parametrize(
+    ("name", "number"),
+    [("check.md", 9), ("observe.md", 1), ("budget.md", 5), ("simulate.md", 1)],
+)
 def test_calls(name: str, number: int, tmp_path: Path) -> None:
     """Each call exits as the page says and prints something, no traceback."""
     listed = [each for block in blocks(name) for each in calls(block)]
@@ -35,7 +38,7 @@ def test_calls(name: str, number: int, tmp_path: Path) -> None:
         assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("name", ["observe.md", "budget.md"])
+@pytest.mark.parametrize("name", ["observe.md", "budget.md", "simulate.md"])
 def test_table(name: str) -> None:
     """What a page shows of an output is what its first command prints."""
     (shown,) = re.findall(r"```text\n(.*?)```", (DOCS / name).read_text(), re.DOTALL)

@@ -1,4 +1,4 @@
-"""Simulates agent jobs under four policies: the comparison and the load sweep of a 2026 note.
+"""Simulates agent jobs under five policies: the comparison and the load sweep of a 2026 note.
 
 Source: an execution note of 2026-04-02 about a fork of vLLM (Continuum, LMCache), sections 9 and
 10.9. It measured seconds on GPUs. The simulation has a cost model instead, so that the comparison
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from random import Random
+from itertools import pairwise
 from statistics import fmean, linear_regression
 from typing import Final, NamedTuple
 
@@ -18,7 +18,8 @@ from models.simulation.command import compare
 from models.simulation.cost import Cost
 from models.simulation.outcome import Row
 from models.simulation.policies import chosen
-from models.simulation.request import Request, Workload
+from models.simulation.request import Workload
+from models.simulation.workload.agents import agents as generated
 
 __all__ = ["Arm", "agents", "arm", "jobs", "load_sweep", "percent"]
 
@@ -38,33 +39,32 @@ _USUAL: Final = SPEEDS[1]
 _SECONDS: Final = 20.0
 POLICIES: Final = {
     "FCFS": "lru",
-    "Continuum": "pin:ttl=2",
+    "Continuum": "pin:ttl=mean",
+    "ContextServe": "context",
     "LMCache": "offload:blocks=100000",
     "no reuse": "no_reuse",
 }
 _COMPARED: Final = ("FCFS", "Continuum", "LMCache")
+"""Those whose seconds the note prints."""
+
+
+_TOOLS: Final = (
+    "find:uniform(0.05,0.15)/cat:uniform(0.05,0.1)/cat:uniform(0.05,0.1)/grep:uniform(0.08,0.2)/"
+    "pytest:uniform(2,5)/cat:uniform(0.05,0.1)/patch:uniform(0.1,0.3)"
+)
+"""Section 10.11: the seconds of the tool after each turn."""
 
 
 def jobs(jps: float, seconds: float = _SECONDS, seed: int = 1) -> Workload:
-    """Jobs that arrive at random, `jps` a second: eight turns, quick tools, and one test run.
-
-    A job shares no prompt with another. Its tools take 50 to 200 ms, the one before the last turn 2
-    to 5 s (section 9.1).
-    """
-    chance = Random(f"jobs:{seed}")
-    found: list[Request] = []
-    came, number = chance.expovariate(jps), 0
-    while came < seconds:
-        first, pause, before = (number + 1) << 20, came, None
-        for turn, prompt in enumerate(PROMPTS):
-            name, last = f"{number}.{turn}", turn == len(PROMPTS) - 1
-            keys = tuple(range(first, first + (prompt + _OUTPUT) // BLOCK))
-            tool = None if last else "pytest" if turn == len(PROMPTS) - 2 else "ls"
-            found.append(Request(name, pause, prompt, _OUTPUT, keys, before, f"job {number}", tool))
-            before = name
-            pause = chance.uniform(2.0, 5.0) if tool == "pytest" else chance.uniform(0.05, 0.2)
-        came, number = came + chance.expovariate(jps), number + 1
-    return Workload("jobs", BLOCK, tuple(found))
+    """Jobs that arrive at random, `jps` a second: eight turns, six quick tools, and a test run."""
+    grown = (later - prompt - _OUTPUT for prompt, later in pairwise(PROMPTS))
+    return generated(
+        f"agents:jps={jps},sessions={round(jps * seconds)},turns={len(PROMPTS)},block={BLOCK},"
+        f"system=0,task={PROMPTS[0]},output={_OUTPUT},result={'/'.join(map(str, grown))},"
+        f"tools={_TOOLS}",
+        limit=None,
+        seed=seed,
+    )
 
 
 class Arm(NamedTuple):
@@ -88,14 +88,14 @@ def arm(name: str, jps: float, blocks: int = BLOCKS, speed: int = _USUAL) -> Arm
         load_blocks_s=_COPIED / BLOCK_BYTES,
     )
     (summary,) = compare(jobs(jps), [chosen(POLICIES[name])], blocks, cost=cost, rows=rows.append)
-    began: dict[str, float] = {}
-    ended: dict[str, float] = {}
+    began: dict[int, float] = {}
+    ended: dict[int, float] = {}
     turns: list[list[float]] = [[] for _ in PROMPTS]
     for row in rows:
-        job, _, turn = row.request.partition(".")
+        job, turn = divmod(int(row.request) - 1, len(PROMPTS))
         began[job] = min(row.arrived, began.get(job, row.arrived))
         ended[job] = max(row.ended, ended.get(job, row.ended))
-        turns[int(turn)].append(row.ended - row.arrived)
+        turns[turn].append(row.ended - row.arrived)
     return Arm(
         fmean(ended[job] - began[job] for job in began),
         tuple(map(fmean, turns)),
@@ -174,10 +174,10 @@ def agents() -> Experiment:
         source=f"{NOTE}, sections 9.1 to 9.4",
         inputs=(
             f"The note's: {BLOCKS:,} blocks of {BLOCK} tokens, eight turns of {PROMPTS[0]} to "
-            f"{PROMPTS[-1]:,} prompt tokens, tools of 50 to 200 ms and one of 2 to 5 s, jobs that "
-            f"arrive at random, answers of {_OUTPUT} tokens and their speed (section 3.2), "
-            f"{_COPIED / 1e9:.0f} GB/s to the CPU. Assumed: a tier of 100,000 blocks on the CPU, "
-            f"{_USUAL:,} tokens of prefill a second, "
+            f"{PROMPTS[-1]:,} prompt tokens, tools of 50 to 300 ms and one of 2 to 5 s (section "
+            f"10.11), jobs that arrive at random, answers of {_OUTPUT} tokens and their speed "
+            f"(section 3.2), {_COPIED / 1e9:.0f} GB/s to the CPU. Assumed: a tier of 100,000 "
+            f"blocks on the CPU, {_USUAL:,} tokens of prefill a second, "
             f"no content common to two jobs, {_SECONDS:.0f} s of arrivals, one seed for all arms."
         ),
         head=("policy", "JPS", "job, s", "turn 1, s", "turn 2, s", "prompts saved", "preempted"),
@@ -206,9 +206,9 @@ def agents() -> Experiment:
         finding=(
             f"At JPS 2 the policies differ by less than {_EQUAL:.0%} at "
             f"{sum(low)} of {len(low)} assumed speeds; at JPS 8 pins are faster at {sum(high)}. "
-            "The note's improvement of turn 1 (-16.8 %) is not reuse: a first turn has no pin. Its "
-            f"Continuum arm completed fewer jobs ({fewer}). Here, with equal arrivals, turn 1 "
-            f"changes by {first}, and turn 2 by {second}. Of {len(changes)} printed changes "
+            "A first turn has no pin: in the note it improves (-16.8 %) by a shorter queue, or by "
+            f"fewer jobs (completed: {fewer}). Here, with equal arrivals, "
+            f"turn 1 changes by {first}, and turn 2 by {second}. Of {len(changes)} printed changes "
             f"{len(off)} do not follow from the printed figures ({', '.join(off) or 'none'})."
         ),
         command="python -m models experiments agents",
@@ -222,13 +222,14 @@ _POOLS: Final[dict[int, tuple[str, tuple[float, ...], tuple[float, float] | None
 }
 """Section 10.9: blocks of each GPU's pool; the policy that the note found best, at which loads, and
 by how much LMCache shortened jobs at JPS 10."""
+_REUSING: Final = ("FCFS", "Continuum", "ContextServe", "LMCache")
 _LOADS: Final = (1.0, 2.0, 4.0, 6.0, 8.0, 10.0)
 
 
 def load_sweep() -> Experiment:
     """Section 10.9: which policy wins at which load, for three sizes of the pool."""
     table = {
-        blocks: {name: [arm(name, jps, blocks).duration for jps in _LOADS] for name in _COMPARED}
+        blocks: {name: [arm(name, jps, blocks).duration for jps in _LOADS] for name in _REUSING}
         for blocks in _POOLS
     }
     compared = []

@@ -170,6 +170,7 @@ def _answers(plot: Mapping[str, Any]) -> Any:
 _ARMS: Final = {
     "FCFS": (VERMILION, "o", "-"),
     "Continuum": (BLUE, "s", "--"),
+    "ContextServe": (PURPLE, "D", ":"),
     "LMCache": (GREEN, "^", "-."),
 }
 

@@ -15,6 +15,7 @@ from typing import Final
 
 from models.experiments.comparison import Compared, Experiment, shown
 from models.experiments.shares import FAMILIES
+from models.simulation.policies.shares import equal, whole
 
 __all__ = ["BULKY", "CARRIER", "Keep", "Span", "SpanCache", "no_admit", "retained", "value_of"]
 
@@ -105,16 +106,17 @@ class SpanCache:
 
 def _kept(policy: Keep, spans: Sequence[Span], usable: int) -> Mapping[str, int]:
     """The leading blocks of each span that are never victims."""
-    if policy is Keep.FAIR:
-        share, rest = divmod(usable, len(spans))
-        return {s.name: min(s.blocks, share + (at < rest)) for at, s in enumerate(spans)}
-    kept: dict[str, int] = {}
-    if policy in (Keep.COMPLETE, Keep.DENSITY):
-        dense = policy is Keep.DENSITY
-        for span in sorted(spans, key=lambda each: -each.density) if dense else spans:
-            if span.blocks <= usable:
-                kept[span.name], usable = span.blocks, usable - span.blocks
-    return kept
+    sizes = [span.blocks for span in spans]
+    match policy:
+        case Keep.FAIR:
+            kept = equal(sizes, usable)
+        case Keep.COMPLETE:
+            kept = whole(sizes, usable)
+        case Keep.DENSITY:
+            kept = whole(sizes, usable, [span.density for span in spans])
+        case _:
+            return {}
+    return dict(zip((span.name for span in spans), kept, strict=True))
 
 
 def retained(policy: Keep, spans: Sequence[Span], usable: int = USABLE) -> tuple[int, ...]:

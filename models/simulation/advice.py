@@ -1,4 +1,4 @@
-"""Says in sentences what a comparison of policies shows."""
+"""Says in sentences what policies win and cost beside lru, for the operator who must choose."""
 
 from __future__ import annotations
 
@@ -14,36 +14,73 @@ __all__ = ["advice"]
 
 _TTL: Final = re.compile(r"\bttl=([0-9.]+)")
 _LITTLE: Final = 0.01
-"""A gain below this share of the prompt tokens is no reason for a policy."""
+"""A difference of prompt tokens below this share, or of so many seconds, counts as none."""
+_APART: Final = 1.1
+"""Times whose quotient is below this count as equal."""
 
 
 def advice(found: Sequence[Summary], blocks: int) -> list[str]:
-    """Sentences about the policies, the first of which is `lru`.
+    """A sentence about each policy beside `lru`, the first one, and about times to live.
 
     Args:
-        blocks: usable blocks of all pools.
+        blocks: usable blocks of one pool.
     """
     lru, *others = found
-    said = [_best(lru, others, blocks)] if others else []
+    said = [_beside(lru, each, blocks) for each in others]
     return said + _durations(others)
 
 
-def _best(lru: Summary, others: Sequence[Summary], blocks: int) -> str:
-    """What the best policy saves and costs; the oracle cannot be had."""
-    best = max((each for each in others if each.policy != "oracle"), key=_saved, default=lru)
-    gain = best.saved - lru.saved
-    if gain < _LITTLE:
-        return f"No policy here saves 1 % of the prompt tokens more than lru ({lru.saved:.1%})."
-    cost = f"{best.deferred / best.requests:.1%} of the requests are deferred, and "
-    cost += f"{sum(best.refused.values()) / best.requests:.1%} refused"
-    claims = best.claims.get("accepted", 0)
-    holds = (
-        f" holds {best.claims['most_blocks'] / blocks:.0%} of the pool at most," if claims else ""
+def _turned(summary: Summary) -> tuple[float, float]:
+    """The shares of the requests that were deferred, and that were refused."""
+    count = max(summary.requests, 1)
+    return summary.deferred / count, sum(summary.refused.values()) / count
+
+
+def _beside(lru: Summary, it: Summary, blocks: int) -> str:
+    """What one policy holds and saves, and what it wins and costs besides."""
+    gain = it.saved - lru.saved
+    wins, costs = _times(lru, it)
+    for how, share, usual in zip(("deferred", "refused"), _turned(it), _turned(lru), strict=True):
+        if share != usual:
+            words = f"{share:.1%} of the requests are {how}" + (
+                f", not {usual:.1%}" if usual else ""
+            )
+            (costs if share > usual else wins).append(words)
+    subject = f"{it.policy} {_holding(it, blocks)}"
+    if abs(gain) < _LITTLE and not wins and not costs:
+        return f"{subject}is as good as lru, which saves {lru.saved:.1%} of the prompt tokens."
+    points = f"{100 * abs(gain):.1f} points {'more' if gain >= 0 else 'less'} than lru"
+    bound = " (it knows the workload, and cannot be had)" if it.policy == "oracle" else ""
+    said = "; ".join(
+        (f"{subject}saves {it.saved:.1%} of the prompt tokens, {points}{bound}", *wins)
     )
-    return (
-        f"{best.policy}{holds} saves {best.saved:.1%} of the prompt tokens, {100 * gain:.1f} "
-        f"points more than lru; {cost}."
-    )
+    return f"{said}. It costs: {'; '.join(costs)}." if costs else f"{said}."
+
+
+def _holding(it: Summary, blocks: int) -> str:
+    """The share of a pool that claims or pins take at most, with the words that go on."""
+    live = it.claims.get("most_live", 0)
+    if not live:
+        return "accepts no claim, and " if it.claims.get("rejected") else ""
+    kind = "claim" if it.policy.startswith("claim") else "pin"
+    rejected = it.claims.get("rejected", 0)
+    share = f"{it.claims['most_blocks'] / blocks:.0%} of a pool"
+    more = f" ({rejected} rejected)" if rejected else ""
+    return f"holds at most {live} {kind}{'s' if live > 1 else ''}{more}, {share}, and "
+
+
+def _times(lru: Summary, it: Summary) -> tuple[list[str], list[str]]:
+    """The times that are shorter, and those that are longer."""
+    shorter, longer = list[str](), list[str]()
+    for words, usual, seconds in (
+        ("a request ends after {:.1f} s on average", lru.end_s.mean, it.end_s.mean),
+        ("99 of 100 wait at most {:.1f} s", lru.wait_s.p99, it.wait_s.p99),
+        ("99 of 100 have a token within {:.1f} s", lru.first_token_s.p99, it.first_token_s.p99),
+    ):
+        if abs(seconds - usual) > _LITTLE and max(seconds, usual) > _APART * min(seconds, usual):
+            said = f"{words.format(seconds)} (lru {usual:.1f} s)"
+            (longer if seconds > usual else shorter).append(said)
+    return shorter, longer
 
 
 def _durations(found: Sequence[Summary]) -> list[str]:
@@ -53,14 +90,10 @@ def _durations(found: Sequence[Summary]) -> list[str]:
         if ttl := _TTL.search(each.policy):
             rest = _TTL.sub("ttl", each.policy)
             tried.setdefault(rest, {})[float(ttl[1])] = each.saved
-    said = []
+    said = list[str]()
     for saved in tried.values():
         longest = max(saved)
         enough = min(ttl for ttl in saved if saved[ttl] > saved[longest] - _LITTLE)
         if enough < longest:
             said.append(f"A time to live past {enough:g} s buys less than 1 %.")
-    return said
-
-
-def _saved(summary: Summary) -> float:
-    return summary.saved
+    return list(dict.fromkeys(said))

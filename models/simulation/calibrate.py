@@ -15,15 +15,14 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 import msgspec
 
+from models.simulation.cost import SCHEMA
 from spec.files.json_text import decode_json
 from spec.language.errors import SpecError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["SCHEMA", "Figures", "Measured", "Timed", "engine_arguments", "measure"]
-
-SCHEMA: Final = "resident-claims/cost/1"
+__all__ = ["Figures", "Measured", "Timed", "engine_arguments", "measure"]
 
 REPEATS: Final = 3
 """Runs of which the median counts, after one that does not."""

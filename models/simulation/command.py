@@ -16,6 +16,14 @@ from models.simulation.outcome import Row, Summary, Tally
 from models.simulation.policies import POLICIES, Chosen, chosen
 from models.simulation.routing import Routing, router
 from models.simulation.sweep import axis_of, figure_of, finding, gains, put_sweep, swept, target_of
+from models.simulation.workload import read_workload
+from models.simulation.workload.agents import PREFIX
+from models.simulation.workload.options import (
+    BlockOption,
+    LimitOption,
+    SeedOption,
+    WorkloadArgument,
+)
 from spec.cli.arguments import path_option
 from spec.cli.common import Format, FormatOption, write_output
 from spec.cli.layout import Page, print_as
@@ -96,7 +104,7 @@ def compare(
 
 
 def _simulate(
-    workload: Annotated[str, typer.Argument(metavar="WORKLOAD", help="A file of requests.")],
+    workload: WorkloadArgument,
     blocks: Annotated[
         int | None, typer.Option(help="Usable blocks of a pool.", min=1, max=_MOST_BLOCKS)
     ] = None,
@@ -136,6 +144,9 @@ def _simulate(
     plot: Annotated[
         Path | None, path_option("--plot", help="Draw the sweep, as .svg or .png.")
     ] = None,
+    limit: LimitOption = None,
+    seed: SeedOption = 0,
+    block: BlockOption = None,
     form: FormatOption = Format.TEXT,
 ) -> None:
     """Replay requests over pools of KV blocks; compare policies.
@@ -146,10 +157,9 @@ def _simulate(
 
     Exit 0. 2: bad input.
     """
-    from models.simulation.workload import read_workload
-
-    check_target(rows, reads=[workload, cost])
-    check_target(plot, reads=[workload, cost, rows])
+    reads = [cost] if workload.startswith(PREFIX) else [workload, cost]
+    check_target(rows, reads=reads)
+    check_target(plot, reads=[*reads, rows])
     axes = [axis_of(text) for text in sweep or ()]
     drawn = None if plot is None else target_of(plot, axes)
     if plot is not None and not axes:
@@ -162,7 +172,7 @@ def _simulate(
     named = [chosen(text) for text in dict.fromkeys(["lru", *(policy or ()), *claims])]
     figures = Cost() if cost is None else read_cost(cost)
     with Working("reading the workload") as status:
-        requests = read_workload(workload)
+        requests = read_workload(workload, limit=limit, seed=seed, block=block)
         if not requests.requests:
             raise SpecError(f"{workload} has no requests", "give a workload with some")
         with _Lines(rows) as lines:
@@ -194,7 +204,7 @@ def _simulate(
             write_output(plot, figure_of(axes, points, drawn))
         print_as(form, document, lambda out: put_sweep(out, points))
         return
-    document |= {"policies": found, "advice": advice(found, (blocks or 0) * engines)}
+    document |= {"policies": found, "advice": advice(found, blocks or 0)}
     print_as(form, document, lambda out: put(out, document))
 
 

@@ -114,11 +114,15 @@ class Engine:
         while waiting and len(self.running) < most:
             run = self.policy.next(self)
             if not self._place(run):
-                if self.running or self._timers or self.policy.yields(self):
+                if self.running or self._timers:
                     break
+                if self.policy.yields(self):
+                    continue
                 waiting.remove(run)
+                self.policy.leaves(self, run)
                 self.refuse(run, "no_blocks")
                 continue
+            self.policy.leaves(self, run)
             if waiting[0] is run:
                 waiting.popleft()
             else:
@@ -173,15 +177,15 @@ class Engine:
         """Give an answer its next block; preempt requests where none is free."""
         self._store(run, (run.request.prompt + run.generated + run.step) // self._simulation.block)
         while not self.pool.free:
-            last = next(reversed(self.running))
-            if last is run and len(self.running) == 1:
+            if len(self.running) == 1:
                 if self.policy.yields(self):
                     continue
                 self._leave(run)
                 self.refuse(run, "no_blocks")
                 return
-            self._preempt(last)
-            if last is run:
+            victim = self.policy.victim(self)
+            self._preempt(victim)
+            if victim is run:
                 return
         taken, victims = self.pool.take(1)
         run.blocks += taken
@@ -203,6 +207,7 @@ class Engine:
         run.number = 0
         self.tally.preemptions += 1
         self.waiting.appendleft(run)
+        self.policy.preempted(self, run)
         self._preempted = simulation.now
 
     def finish(self, run: Run) -> None:

@@ -70,7 +70,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
 
     Tokens are of prompts that were served; `recomputed_tokens` are computed tokens whose content
     had been cached and was evicted. `classes` are requests with a claim, and others. `claims`
-    counts what became of claims, `harms` the claimed blocks that were lost, by reason.
+    counts what became of claims and pins; `most_blocks` and `most_live` are the most that one pool
+    had at once. `harms` counts the claimed blocks that were lost, by reason.
     """
 
     policy: str
@@ -130,6 +131,11 @@ class Tally:
     def claimed(self, what: str, count: int = 1) -> None:
         """Something happened to a claim."""
         self.claims[what] = self.claims.get(what, 0) + count
+
+    def holds(self, blocks: int, claims: int) -> None:
+        """One pool holds so many blocks for claims or pins, and has so many of them."""
+        for name, count in (("most_blocks", blocks), ("most_live", claims)):
+            self.claims[name] = max(self.claims.get(name, 0), count)
 
     def harmed(self, reason: str, count: int = 1) -> None:
         """Blocks of a claim were lost."""

@@ -9,7 +9,9 @@ import msgspec
 from models.simulation.policies.base import Policy
 from models.simulation.policies.caching import NoReuse, Oracle
 from models.simulation.policies.claims import Claims
-from models.simulation.policies.kept import Offload, Pin, Retention
+from models.simulation.policies.kept import Offload, Retention
+from models.simulation.policies.pins import Context, Pin
+from models.simulation.policies.shares import CompletePrefix, FairShare, ValueDensity
 from spec.language.errors import SpecError
 from spec.language.suggest import resolve
 
@@ -20,7 +22,10 @@ if TYPE_CHECKING:
 
 __all__ = ["POLICIES", "Chosen", "chosen"]
 
-_ALL: Final = (Policy, NoReuse, Pin, Retention, Offload, Claims, Oracle)
+_ALL: Final = (
+    Policy, NoReuse, Pin, Context, Retention, Offload, FairShare, CompletePrefix, ValueDensity,
+    Claims, Oracle,
+)  # fmt: skip
 
 POLICIES: Final[dict[str, type[Policy]]] = {each.name: each for each in _ALL}
 

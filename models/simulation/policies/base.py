@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Protocol
 
 import msgspec
 
@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from models.simulation.request import Workload
     from models.simulation.run import Run
 
-__all__ = ["DEFER", "Host", "NoOptions", "Policy"]
+__all__ = ["DEFER", "Host", "NoOptions", "Policy", "Seconds"]
+
+Seconds = Annotated[float, msgspec.Meta(gt=0, le=1e9)]
 
 DEFER: Final = "deferred"
 """What a policy answers to a request that it will queue later."""
@@ -98,6 +100,16 @@ class Policy:
     def next(self, engine: Host) -> Run:
         """The request that is admitted next; some wait."""
         return engine.waiting[0]
+
+    def leaves(self, engine: Host, run: Run) -> None:
+        """A request waits no more: it is admitted or refused."""
+
+    def victim(self, engine: Host) -> Run:
+        """The request that is preempted when an answer needs a block; some run."""
+        return next(reversed(engine.running))
+
+    def preempted(self, engine: Host, run: Run) -> None:
+        """A request was preempted, and waits again."""
 
     def beyond(self, keys: Sequence[int], hit: int, most: int) -> int:
         """How many blocks after the `hit` ones of the pool a tier has, up to `most` in all."""

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal
 
 import msgspec
 
-from models.simulation.policies.base import DEFER, Policy
-from models.simulation.policies.kept import Seconds
+from models.simulation.policies.base import DEFER, Policy, Seconds
 from models.simulation.policies.prefixes import Prefixes
 from models.simulation.pool import Pool, RankedPool
 from spec.claims.states import Mode
@@ -208,9 +207,7 @@ class Claims(Policy):
         for key in keys:
             self._owned[key] = self._owned.get(key, 0) + 1
         engine.tally.claimed("accepted")
-        engine.tally.claims["most_blocks"] = max(
-            engine.tally.claims.get("most_blocks", 0), len(self._owned)
-        )
+        engine.tally.holds(len(self._owned), len(self._claims))
         if self._options.lasts is not None:
             engine.wake(engine.now + self._options.lasts, (_ENDS, claim))
         if isinstance(engine.pool, RankedPool):

@@ -1,14 +1,14 @@
-"""Policies that keep contents for a time: pins, retention priorities, and an offload tier."""
+"""Policies that keep contents for a time: retention priorities, and an offload tier."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import msgspec
 
-from models.simulation.policies.base import Policy
+from models.simulation.policies.base import Policy, Seconds
 from models.simulation.policies.prefixes import Prefixes
 from models.simulation.pool import Pool, RankedPool
 
@@ -19,93 +19,9 @@ if TYPE_CHECKING:
     from models.simulation.request import Workload
     from models.simulation.run import Run
 
-__all__ = ["Offload", "Pin", "Retention", "Seconds"]
+__all__ = ["Offload", "Retention"]
 
-Seconds = Annotated[float, msgspec.Meta(gt=0, le=1e9)]
 _Priority = Annotated[int, msgspec.Meta(ge=0, le=100)]
-_EXPIRY: Final = "expiry"
-
-
-class _Pinned(msgspec.Struct, frozen=True):
-    blocks: list[int]
-    until: float
-
-
-class Pin(Policy):
-    """Continuum: the blocks of a turn that calls a tool stay until the next turn of its session
-    ends, or for `ttl` seconds. Turns of a session with a pin are admitted first.
-
-    Source: vllm-continuum on vLLM 0.7, `vllm/v1/core/sched/scheduler.py`, without the defects that
-    `models.runtimes.continuum` describes. The time to live is fixed, and not that of the tool.
-    """
-
-    name: ClassVar = "pin"
-
-    class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-        """`ttl` is in seconds."""
-
-        ttl: Seconds = 40.0
-
-    def __init__(self, ttl: float) -> None:
-        self._ttl = ttl
-        self._pins: OrderedDict[str, _Pinned] = OrderedDict()  # by session, the first due first
-        self._came: dict[str, float] = {}
-
-    @classmethod
-    def made(
-        cls, workload: Workload, blocks: int, engines: int, options: Any
-    ) -> Callable[[], Policy]:
-        """Make pins with one time to live."""
-        return lambda: cls(options.ttl)
-
-    def arrives(self, engine: Host, run: Run) -> str | None:
-        """Note when a session came first."""
-        self._came.setdefault(_session(run), run.arrived)
-        return None
-
-    def next(self, engine: Host) -> Run:
-        """Of the sessions with a pin, or else of all, the request of the one that came first."""
-        waiting: Iterable[Run] = engine.waiting
-        if self._pins:
-            waiting = [run for run in waiting if _session(run) in self._pins] or waiting
-        return min(waiting, key=lambda run: self._came[_session(run)])
-
-    def ends(self, engine: Host, run: Run) -> None:
-        """Replace the pin of the session."""
-        session = _session(run)
-        self._unpin(engine, session)
-        if run.request.session is not None and run.request.tool is not None:
-            engine.pool.hold(run.blocks)
-            until = engine.now + self._ttl
-            self._pins[session] = _Pinned(run.blocks, until)
-            engine.wake(until, _EXPIRY)
-
-    def passes(self, engine: Host) -> None:
-        """End the pins whose time is over."""
-        while self._pins:
-            session = next(iter(self._pins))
-            if self._pins[session].until > engine.now:
-                break
-            self._unpin(engine, session)
-            engine.tally.claimed("expired")
-
-    def yields(self, engine: Host) -> bool:
-        """End the pin with the latest time."""
-        if not self._pins:
-            return False
-        self._unpin(engine, next(reversed(self._pins)))
-        engine.tally.claimed("dropped")
-        return True
-
-    def _unpin(self, engine: Host, session: str) -> None:
-        pin = self._pins.pop(session, None)
-        if pin is not None:
-            engine.pool.release(reversed(pin.blocks))
-
-
-def _session(run: Run) -> str:
-    """The session of a request; one without is its own."""
-    return run.request.session or f"request:{run.request.id}"
 
 
 class Retention(Policy):

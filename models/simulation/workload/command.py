@@ -11,7 +11,14 @@ import msgspec
 import typer
 
 from models.simulation.workload import WRITERS, Form, read_workload
-from spec.cli.arguments import file_name, path_option
+from models.simulation.workload.agents import PREFIX
+from models.simulation.workload.options import (
+    BlockOption,
+    LimitOption,
+    SeedOption,
+    WorkloadArgument,
+)
+from spec.cli.arguments import path_option
 from spec.cli.common import Format, FormatOption
 from spec.cli.layout import print_as
 from spec.cli.working import Working
@@ -96,15 +103,7 @@ def describe(workload: Workload) -> Described:
 
 
 def _workload(
-    workload: Annotated[
-        str,
-        typer.Argument(
-            parser=file_name,
-            metavar="WORKLOAD",
-            help="A trace in the form of Mooncake, NVIDIA Dynamo or this project, or "
-            "agents:NAME=VALUE,... to generate sessions of agents (docs/workloads.md).",
-        ),
-    ],
+    workload: WorkloadArgument,
     output: Annotated[
         Path | None,
         path_option("--output", "-o", help="Write it to this file, compressed if named .gz."),
@@ -112,14 +111,9 @@ def _workload(
     form_of: Annotated[
         Form, typer.Option("--as", help="The form in which it is written.")
     ] = Form.MOONCAKE,
-    limit: Annotated[
-        int | None, typer.Option(help="Read so many requests from the beginning.", min=1)
-    ] = None,
-    seed: Annotated[int, typer.Option(help="The same seed generates the same.", min=0)] = 0,
-    block: Annotated[
-        int | None,
-        typer.Option(help="Tokens of a block, where a file has no 512 and states none.", min=1),
-    ] = None,
+    limit: LimitOption = None,
+    seed: SeedOption = 0,
+    block: BlockOption = None,
     form: FormatOption = Format.TEXT,
 ) -> None:
     """Describe a workload, and write it in a public form.
@@ -128,7 +122,7 @@ def _workload(
 
     Exit 0. 2: bad input.
     """
-    generated = workload.startswith("agents:")
+    generated = workload.startswith(PREFIX)
     check_target(output, reads=[] if generated else [workload])
     with Working("reading the workload"):
         found = read_workload(workload, limit=limit, seed=seed, block=block)

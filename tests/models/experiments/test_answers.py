@@ -30,7 +30,8 @@ def test_what_answers_cost() -> None:
 def test_the_oracle_has_no_regret() -> None:
     """It is never dearer than another answer, and some answer equals it at each probability."""
     for used in (0.0, 0.2, 0.5, 0.8, 1.0):
-        regrets = {each: regret(each, used) for each in Mechanism if each is not M.ORACLE}
+        others = [each for each in Mechanism if each is not M.ORACLE]
+        regrets: dict[Mechanism, float] = {each: regret(each, used) for each in others}
         assert 0 == min(regrets.values()) == regrets[oracle(used)]
 
 

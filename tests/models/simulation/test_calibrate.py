@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from models.simulation.calibrate import Run, engine_arguments, measure
+from models.simulation.cost import Cost, read_cost
+from spec.cli.common import json_page
 from spec.cli.console import main
 from spec.language.errors import SpecError
 
@@ -96,6 +98,16 @@ def test_what_cannot_be_measured(engine: Exact, lengths: list[int] | None, says:
     """Lengths that do not fit, and times that do not grow, are refused."""
     with pytest.raises(SpecError, match=says):
         measure(engine, lengths)
+
+
+@pytest.mark.parametrize("tiers", [True, False])
+def test_cost_file(tiers: bool, tmp_path: Path) -> None:
+    """The simulation reads what is written; without a tier it has its own figure for loads."""
+    found = measure(Exact(tiers=tiers))
+    (tmp_path / "cost.json").write_bytes(json_page(found))
+    cost = read_cost(tmp_path / "cost.json")
+    assert found.cost.prefill_tokens_s == cost.prefill_tokens_s
+    assert cost.load_blocks_s == pytest.approx(500.0 if tiers else Cost().load_blocks_s)
 
 
 def test_arguments() -> None:

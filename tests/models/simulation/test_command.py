@@ -19,7 +19,7 @@ def workload(tmp_path: Path) -> Path:
     """A file of 400 requests."""
     file = tmp_path / "requests.jsonl"
     lines = [json.dumps({"name": "agents", "block": BLOCK}).encode()]
-    lines += [msgspec.json.encode(each) for each in agents(400).requests]
+    lines += [msgspec.json.encode(each) for each in agents(400)]
     file.write_bytes(b"\n".join(lines))
     return file
 
@@ -31,7 +31,7 @@ def test_table(workload: Path, capsys: Capture) -> None:
     text = capsys.readouterr().out
     table = text[: text.index("\n\nsaved: ")]
     assert table.index("  claim:") < table.index("  lru") < table.index("  no_")
-    assert "of the pool at most, saves" in text
+    assert "of a pool, and saves" in " ".join(text.split())
     assert max(map(len, text.splitlines())) <= 80
 
 
@@ -52,6 +52,36 @@ def test_json(workload: Path, tmp_path: Path, capsys: Capture) -> None:
     assert 400 == len(written) == lru["requests"]
     assert lru["hit_tokens"] == sum(row["hit"] for row in written)
     assert lru["evicted_blocks"] == sum(len(row["victims"]) for row in written)
+
+
+def test_workload(workload: Path, capsys: Capture) -> None:
+    """The first requests are taken, the seed chooses what is generated, and a file has a block."""
+    found = []
+    for more in ((), ("--limit", "30"), ("--seed", "5")):
+        asked = ["agents:sessions=9,turns=5", "--blocks", "900", "--format", "json", *more]
+        assert 0 == main(["simulate", *asked])
+        found.append(json.loads(capsys.readouterr().out))
+    assert [45, 30, 45] == [each["requests"] for each in found]
+    assert found[0]["policies"] != found[2]["policies"]
+    assert 2 == main(["simulate", str(workload), "--blocks", "900", "--block", "32"])
+    assert "--block" in capsys.readouterr().err
+
+
+def test_advice(capsys: Capture) -> None:
+    """A sentence for each policy says what it wins, what it costs, or that it is as good as lru."""
+    asked = ["agents:sessions=60,turns=6,jps=2", "--blocks", "900", "--format", "json"]
+    policies = ["--policy", "pin:ttl=10", "--policy", "no_reuse", "--claim", "hard_protected"]
+    assert 0 == main(["simulate", *asked, *policies])
+    document = json.loads(capsys.readouterr().out)
+    lru, pin, *_ = document["policies"]
+    pins, no_reuse, claims = document["advice"]
+    assert pin["wait_s"]["p99"] > 2 * lru["wait_s"]["p99"]
+    wait = f"99 of 100 wait at most {pin['wait_s']['p99']:.1f} s (lru {lru['wait_s']['p99']:.1f} s)"
+    assert wait in pins.partition("It costs: ")[2]
+    assert f"{pin['claims']['most_blocks'] / 900:.0%} of a pool" in pins
+    assert "points less than lru. It costs: " in no_reuse
+    assert claims.startswith("claim:mode=hard_protected holds at most 1 claim, 7% of a pool, and ")
+    assert "is as good as lru" in claims
 
 
 def test_durations(workload: Path, capsys: Capture) -> None:

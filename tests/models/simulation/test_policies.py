@@ -56,6 +56,20 @@ TURNS = (
 """A turn that calls a tool for 20 s, in which another request needs five blocks of six."""
 
 
+def calls(pause: float, tool: str, sessions: int) -> list[Request]:
+    """Sessions one after another: a turn calls a tool, a request needs five of six blocks."""
+    made = list[Request]()
+    for number in range(sessions):
+        at, name, first = 100.0 * number, str(number), 100 * number
+        own = tuple(range(first, first + 4))
+        made += [
+            request(f"{name}.1", at, own[:3], session=name, tool=tool),
+            request(f"{name}.other", at + pause / 2, tuple(range(first + 10, first + 14))),
+            request(f"{name}.2", pause, own, after=f"{name}.1", session=name),
+        ]
+    return made
+
+
 class TestPolicies:
     @pytest.mark.parametrize(
         ("policy", "hit"),
@@ -133,7 +147,7 @@ class TestPolicies:
         found, _ = played("claim:quota=0.3", 8, *PRESSURE)
         assert {"rejected": 3} == found.claims
         found, _ = played("claim:quota=0.4", 8, *PRESSURE)
-        assert {"accepted": 1, "most_blocks": 3} == found.claims
+        assert {"accepted": 1, "most_blocks": 3, "most_live": 1} == found.claims
 
     @pytest.mark.parametrize(
         ("policy", "hit"),
@@ -148,6 +162,61 @@ class TestPolicies:
         """The blocks of a turn outlast the pause of its tool, where the time to live is long."""
         _, rows = played(policy, 6, *TURNS)
         assert BLOCK * hit == rows["t2"].hit
+
+    @pytest.mark.parametrize(
+        ("policy", "filler", "left"),
+        [
+            ("lru", 23, [0, 0, 0]),
+            ("fair_share", 11, [4, 4, 4]),
+            ("complete_prefix", 15, [8, 0, 0]),
+            ("value_density", 15, [0, 0, 8]),
+        ],
+    )
+    def test_shares(self, policy: str, filler: int, left: list[int]) -> None:
+        """Of three prefixes of eight blocks, filler leaves equal parts, the first, or the one that
+        most requests have."""
+        prefixes = [tuple(range(10 * n, 10 * n + 8)) for n in range(3)]
+        come = [0, 1, 2, 2, 2, 2, 0, 1]
+        asked = [request(f"{at}", at, prefixes[n]) for at, n in enumerate(come)]
+        asked.append(request("filler", 100, tuple(range(50, 50 + filler))))
+        found = []
+        for prefix in prefixes:
+            _, rows = played(policy, 24, *asked, request("probe", 200, prefix))
+            found.append(rows["probe"].hit // BLOCK)
+        assert left == found
+
+    @pytest.mark.parametrize(
+        ("policy", "hits"),
+        [
+            ("pin:ttl=2", [1, 1, 1]),
+            ("pin:ttl=mean", [1, 1, 1]),
+            ("pin:ttl=quantile", [1, 3, 3]),
+            ("context", [1, 1, 1]),
+        ],
+    )
+    def test_estimates(self, policy: str, hits: list[int]) -> None:
+        """A call of 20 s is too slow for pins of 2 s; who goes by past times pins the next one."""
+        _, rows = played(policy, 6, *calls(20.0, "find", 3))
+        assert hits == [rows[f"{number}.2"].hit // BLOCK for number in range(3)]
+
+    def test_rules(self) -> None:
+        """ContextServe knows that cat is fast, and pins it for three seconds, Continuum for two."""
+        for policy, hit in (("context", 3), ("pin:ttl=mean", 1)):
+            _, rows = played(policy, 6, *calls(2.5, "cat", 1))
+            assert BLOCK * hit == rows["0.2"].hit
+
+    @pytest.mark.parametrize(
+        ("policy", "tool", "victim"),
+        [("lru", None, "c"), ("pin", None, "a"), ("pin", "tool", "c")],
+    )
+    def test_victim(self, policy: str, tool: str | None, victim: str) -> None:
+        """Continuum preempts the session that came last, but no last turn if it can."""
+        turns = (
+            request("a", 0, (1, 2), 12, session="a", tool="tool"),
+            request("c", 0.001, (11, 12), 12, session="c", tool=tool),
+        )
+        _, rows = played(policy, 8, *turns)
+        assert [victim] == [name for name, row in rows.items() if row.preempted]
 
     def test_next_turn(self) -> None:
         """A turn arrives when the turn before has its answer and the pause is over."""

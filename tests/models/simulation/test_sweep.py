@@ -12,16 +12,16 @@ from models.experiments.command import can_draw
 from models.simulation.command import compare
 from models.simulation.policies import chosen
 from models.simulation.sweep import Axis, Point, axis_of, finding, gains, swept
+from models.simulation.workload.full import written
 from spec.language.errors import SpecError
 
 
 @pytest.fixture(scope="module")
 def workload(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Seventeen jobs, in a file."""
+    """Sixteen jobs, in a file."""
     found = jobs(8.0, 2.0)
     path = tmp_path_factory.mktemp("sweep") / "jobs.jsonl"
-    head = {"name": found.name, "block": found.block}
-    path.write_bytes(b"".join(msgspec.json.encode(each) + b"\n" for each in (head, *found)))
+    path.write_bytes(b"".join(written(found)))
     return str(path)
 
 
