@@ -245,8 +245,8 @@ def put(out: Page, document: dict[str, Any]) -> None:
     engines = document["engines"]
     where = f"{engines} pools, {document['routing']}" if engines > 1 else "one pool"
     out.put(
-        f"{document['requests']} requests of {document['workload']}, {where} of "
-        f"{document['blocks']} blocks of {document['block']} tokens"
+        f"{document['requests']:,} requests of {document['workload']}, {where} of "
+        f"{document['blocks']:,} blocks of {document['block']} tokens"
     ).put()
     found: list[Summary] = document["policies"]
     base = next(each for each in found if each.policy == "lru")

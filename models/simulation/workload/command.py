@@ -156,8 +156,8 @@ def _put(out: Page, described: Described) -> None:
     share = "too many blocks to count" if d.repeated is None else f"{d.repeated:.1%}"
     rows = [
         ("sessions", f"{d.sessions}, with {counted(d.turns, 'later turn')}"),
-        ("prompt tokens", f"{d.prompt_tokens}, at most {d.longest_prompt}"),
-        ("output tokens", f"{d.output_tokens}"),
+        ("prompt tokens", f"{d.prompt_tokens:,}, at most {d.longest_prompt:,}"),
+        ("output tokens", f"{d.output_tokens:,}"),
         ("block", f"{d.block} tokens"),
         ("repeated", f"{share} of the prompts' full blocks: an earlier request has them"),
     ]
