@@ -35,6 +35,8 @@ _USUAL: Final = {
 
 _NEEDED: Final = {
     "spark.sql.streaming.stateStore.providerClass": _ROCKS,
+    # A batch writes what changed, and not the files of the store.
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "64",  # a row has up to some MiB of lines
     "spark.sql.execution.arrow.maxBytesPerBatch": str(16 << 20),
