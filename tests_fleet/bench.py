@@ -58,9 +58,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--lines", type=int, default=200_000, help="of each fleet, about")
     parser.add_argument("--streams", type=int, nargs="*", default=[10, 1_000])
+    parser.add_argument("--live", type=int, nargs="*", default=[1, 10, 100, 1_000])
     asked = parser.parse_args()
     print(f"judge: {core()}", flush=True)
-    for live in (1, 10, 100, 1_000):
+    for live in asked.live:
         _one_stream(live)
     if asked.streams:
         _on_spark(asked.lines, asked.streams)
