@@ -30,6 +30,8 @@ _USUAL: Final = {
     "spark.python.authenticate.socketTimeout": "120s",
     "spark.network.timeout": "300s",
     "spark.task.maxFailures": "8",
+    # The files of a batch are listed by so many tasks; by default by one for each file.
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "16",
 }
 """What is so unless a user says otherwise, as by spark-submit or spark-defaults.conf."""
 
