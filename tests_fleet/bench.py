@@ -15,7 +15,7 @@ import time
 from collections import deque
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from monitor.check.files import check
 from monitor.fleet.command import Job, judge_all
@@ -34,6 +34,15 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+class _Measured(NamedTuple):
+    """Processor time of the query, and of the verdicts on open claims."""
+
+    lines: int
+    files: list[str]
+    query: float
+    still_open: float
+
+
 def fleet_of(folder: Path, streams: int, claims: int) -> tuple[int, list[str]]:
     """Write one file for each stream; the number of lines, and the files."""
     folder.mkdir(parents=True)
@@ -47,11 +56,12 @@ def fleet_of(folder: Path, streams: int, claims: int) -> tuple[int, list[str]]:
 def main() -> None:
     """Measure, and print a line for each size."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--lines", type=int, default=100_000, help="of each fleet, about")
-    parser.add_argument("--streams", type=int, nargs="*", default=[10, 1_000, 10_000])
+    parser.add_argument("--lines", type=int, default=200_000, help="of each fleet, about")
+    parser.add_argument("--streams", type=int, nargs="*", default=[10, 1_000])
+    parser.add_argument("--live", type=int, nargs="*", default=[1, 10, 100, 1_000])
     asked = parser.parse_args()
     print(f"judge: {core()}", flush=True)
-    for live in (1, 10, 100, 1_000):
+    for live in asked.live:
         _one_stream(live)
     if asked.streams:
         _on_spark(asked.lines, asked.streams)
@@ -83,34 +93,43 @@ def _one_stream(live: int) -> None:
 
 
 def _on_spark(each: int, sizes: Sequence[int]) -> None:
-    spark = session("local[2]", 4)
+    """Judge a tenth of the lines and then all of them, each in one batch: the difference is what
+    lines cost, and the rest is what the batch and its streams cost.
+    """
+    spark = session("local[2]", 2)
     root = Path(tempfile.mkdtemp(prefix="bench-fleet-"))
-    lines, files = fleet_of(root / "warm" / "in", 4, 20)
+    fleet_of(root / "warm" / "in", 4, 20)
     _judged(spark, root / "warm")
     for streams in sizes:
-        folder = root / str(streams)
-        lines, files = fleet_of(folder / "in", streams, max(2, each // streams // 11))
-        fleet, still = _judged(spark, folder)
+        few = _measured(spark, root, streams, each // 10)
+        lines, files, fleet, still = many = _measured(spark, root, streams, each)
+        slope = (many.query - few.query) / (many.lines - few.lines)
         alone = _processor_s()
         check(files, None, Bundle.CONTRACT)
-        alone = _processor_s() - alone
+        alone = (_processor_s() - alone) / lines
         key, size = _by_key(files[:20])
         print(
             f"{streams} streams of {lines // streams} lines: fleet {fleet / lines * 1e6:.1f} us a "
-            f"line, check {alone / lines * 1e6:.1f}, x{fleet / alone:.2f}; the judge of a key "
-            f"without Spark {key * 1e6:.1f}; open claims {still / streams * 1e3:.1f} ms and "
-            f"state {size} bytes a stream",
+            f"line, check {alone * 1e6:.1f}, x{fleet / lines / alone:.2f}; without what the batch "
+            f"costs, {many.query - slope * lines:.1f} s, {slope * 1e6:.1f} us a line, "
+            f"x{slope / alone:.2f}; the judge of a key without Spark {key * 1e6:.1f}; open claims "
+            f"{still / streams * 1e3:.1f} ms and state {size} bytes a stream",
             flush=True,
         )
     spark.stop()
     shutil.rmtree(root)
 
 
+def _measured(spark: SparkSession, root: Path, streams: int, each: int) -> _Measured:
+    folder = Path(tempfile.mkdtemp(dir=root))
+    lines, files = fleet_of(folder / "in", streams, max(1, each // streams // 11))
+    return _Measured(lines, files, *_judged(spark, folder))
+
+
 def _judged(spark: SparkSession, folder: Path) -> tuple[float, float]:
-    """Processor time of the query, and of the verdicts on open claims."""
     begin = _processor_s()
     where = str(folder / "in"), str(folder / "state"), str(folder / "out")
-    judge_all(spark, Job(*where, Asked()))
+    judge_all(spark, Job(*where, Asked(), batch_bytes=1 << 40))
     middle = _processor_s()
     open_claims(spark, str(folder / "state" / "query"), str(folder / "out"), Asked())
     return middle - begin, _processor_s() - middle

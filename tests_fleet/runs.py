@@ -2,38 +2,45 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Iterable
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import pyarrow.parquet
 
+from monitor.__main__ import main
 from monitor.follow.verdict_line import VerdictLine
 
-__all__ = ["LOCAL", "QUICK", "fleet", "parquet_rows", "verdicts", "write"]
+__all__ = ["LOCAL", "QUICK", "Printed", "fleet", "parquet_rows", "verdicts", "write"]
 
 QUICK = {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 """Has Java start fast, for runs that are short."""
 
-LOCAL = ("--master", "local[2]", "--partitions", "3")
+LOCAL = ("--master", "local[2]", "--partitions", "2")
 
 
-def fleet(source: Path, state: Path, out: Path, *more: str) -> tuple[int, dict[str, Any]]:
-    """Run the command; its exit code, and what it prints as JSON."""
-    command = [sys.executable, "-m", "monitor", "fleet", str(source), "--format", "json"]
-    command += ["--checkpoint", str(state), "--out", str(out), *(more or LOCAL)]
-    env = os.environ | QUICK
-    done = subprocess.run(
-        command, env=env, capture_output=True, text=True, timeout=900, check=False
-    )
-    printed = done.stdout[done.stdout.find("\n{") + 1 :] if "{" in done.stdout else ""
-    assert done.returncode in (0, 1, 3), done.stderr[-4000:]
-    return done.returncode, json.loads(printed)
+class Printed(NamedTuple):
+    """The exit code of the command, what it printed as JSON, and what it said beside that."""
+
+    code: int
+    found: dict[str, Any]
+    wrong: str
+
+
+def fleet(source: Path, state: Path, out: Path, *more: str) -> Printed:
+    """Run the command in this process, whose Java goes on for the next run."""
+    where = [str(source), "--checkpoint", str(state), "--out", str(out)]
+    os.environ.update(QUICK)
+    said, wrong = (io.TextIOWrapper(io.BytesIO(), write_through=True) for _ in range(2))
+    with redirect_stdout(said), redirect_stderr(wrong):
+        code = main(["fleet", *where, *LOCAL, "--format", "json", *more])
+    printed, errors = (each.buffer.getvalue().decode() for each in (said, wrong))
+    return Printed(code, json.loads(printed or "null"), errors)
 
 
 def write(path: Path, lines: Iterable[bytes]) -> Path:
@@ -45,10 +52,11 @@ def write(path: Path, lines: Iterable[bytes]) -> Path:
 
 def verdicts(out: Path, *kinds: str) -> list[VerdictLine]:
     """The verdicts in folders that were written as a whole, those of open claims last."""
+    places = {"verdicts": (out / "rows" / "jsonl", "kind=verdicts/"), "open": (out / "open", "")}
     found = []
-    for kind in kinds or ("verdicts", "open"):
-        for mark in sorted((out / kind / "jsonl").rglob("_SUCCESS")):
-            for part in sorted(mark.parent.glob("part-*")):
+    for folder, kind in (places[each] for each in kinds or places):
+        for mark in sorted(folder.rglob("_SUCCESS")):
+            for part in sorted(mark.parent.glob(f"{kind}part-*.txt")):
                 for line in part.read_bytes().splitlines():
                     found.append(msgspec.json.decode(line, type=VerdictLine))
     return found

@@ -19,9 +19,10 @@ from monitor.check.files import check
 from monitor.follow.verdict_line import VerdictLine
 from spec.contract.modes import Bundle
 from tests.monitor.follow.traces import trace
+from tests.monitor.input.kv_lines import captured, message, stored
 from tests.soak.clean import clean
 from tests.soak.compare import compared, due_of
-from tests_fleet.runs import LOCAL, QUICK, fleet, parquet_rows, verdicts, write
+from tests_fleet.runs import QUICK, Printed, fleet, parquet_rows, verdicts, write
 
 SAMPLES = Path("monitor/samples")
 ROUTED = SAMPLES / "modes/routed_reuse/reuse_routing_attribution.broken.jsonl"
@@ -32,12 +33,16 @@ class Judged(NamedTuple):
 
     folder: Path
     whole: dict[str, Path]
-    printed: list[tuple[int, dict[str, Any]]]
+    printed: list[Printed]
     after_first: list[VerdictLine]
 
     @property
     def out(self) -> Path:
         return self.folder / "out"
+
+    def rows(self, kind: str) -> list[dict[str, Any]]:
+        parts = (self.out / "rows" / "parquet").glob(f"batch=*/kind={kind}")
+        return [row for part in parts for row in parquet_rows(part)]
 
     def table(self, name: str) -> list[dict[str, Any]]:
         return parquet_rows(self.out / "fleet" / name / "parquet")
@@ -65,6 +70,7 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Judged:
     same_id = (b'"claim:system-prompt"', b'"claim:C"')
     sample = (SAMPLES / "hard_protected_refusal.jsonl").read_bytes().replace(*same_id)
     write(source / "engine.jsonl", sample.splitlines())
+    write(source / "capture.jsonl", [captured(message(n, stored(n))) for n in range(3)])
     first = fleet(source, folder / "state", folder / "out")
     after_first = verdicts(folder / "out", "verdicts")
     write(source / "pods" / "p-10.jsonl", lines[400:])
@@ -96,18 +102,24 @@ class TestVerdicts:
         assert before < {*ids}
         assert {"pods/"} == {line.source for line in new}
 
+    def test_a_capture_of_kv_events(self, judged: Judged) -> None:
+        """A capture is read to its end: no line of it is refused, and it has no verdict."""
+        kinds = ("verdicts", "claims", "routes", "rejected")
+        assert not [r for k in kinds for r in judged.rows(k) if r["source"] == "capture.jsonl"]
+        assert {"bad.jsonl"} == {row["source"] for row in judged.rows("rejected")}
+
     def test_parquet_and_lines_are_the_same(self, judged: Judged) -> None:
         """The rows in Parquet have the lines of the JSON files."""
-        rows = parquet_rows(judged.out / "verdicts" / "parquet")
+        rows = judged.rows("verdicts")
         lines = {line.id: line for line in verdicts(judged.out, "verdicts")}
         assert lines.keys() == {row["id"] for row in rows}
         assert all(lines[row["id"]].source == row["source"] for row in rows)
 
     def test_what_is_printed(self, judged: Judged) -> None:
         """Both runs print counts by verdict, and exit with the code of a violation."""
-        for code, said in judged.printed:
+        for code, said, _ in judged.printed:
             assert (1, "violated") == (code, said["verdict"])
-        _, last = judged.printed[1]
+        last = judged.printed[1].found
         assert len(judged.table("claims")) == last["kept"] + last["violated"] + last["inconclusive"]
         assert len(judged.table("alerts")) == last["alerts"]
 
@@ -150,7 +162,7 @@ class TestTables:
         """Each violation is an alert, and so is the first line of a stream that was refused."""
         alerts = judged.table("alerts")
         of = {kind: [a for a in alerts if a["what"] == kind] for kind in ("violation", "rejected")}
-        lines = parquet_rows(judged.out / "verdicts" / "parquet")
+        lines = judged.rows("verdicts")
         assert len([r for r in lines if r["what"] == "violation"]) == len(of["violation"]) > 0
         assert {("bad.jsonl", 101)} == {(a["file"], a["line"]) for a in of["rejected"]}
 
@@ -158,13 +170,10 @@ class TestTables:
 class TestErrors:
     def test_other_options(self, judged: Judged) -> None:
         """A folder of checkpoints that was begun with another mode is refused in a sentence."""
-        where = [str(judged.folder / name) for name in ("source", "state", "out")]
-        options = ["--checkpoint", where[1], "--out", where[2], "--mode", "offloadable", *LOCAL]
-        command = [sys.executable, "-m", "monitor", "fleet", where[0], *options]
-        env = os.environ | QUICK
-        done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
-        assert 2 == done.returncode
-        assert "was begun with other options" in done.stderr
+        folder = judged.folder
+        done = fleet(folder / "source", folder / "state", judged.out, "--mode", "offloadable")
+        assert 2 == done.code
+        assert "was begun with other options" in done.wrong
 
 
 def test_submitted(tmp_path: Path) -> None:

@@ -119,4 +119,4 @@ def _put(page: Page, found: Found) -> None:
         "bold",
     )
     page.put(f"{counted(found.alerts, 'alert')}").put()
-    page.put(printable(f"verdicts: {found.out}/verdicts    tables: {found.out}/fleet"))
+    page.put(printable(f"verdicts: {found.out}/rows    tables: {found.out}/fleet"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import urlsplit
 
@@ -28,13 +29,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pyspark.sql import SparkSession
-    from pyspark.sql.streaming.query import StreamingQuery
 
 __all__ = ["Found", "Job", "judge_all", "run_fleet"]
 
 _OURS: Final = ("spec.language.errors.", "monitor.durable.frame.", "monitor.native.")
 _SLOW: Final = "Python worker failed to connect back"
 _TRIES: Final = 20
+_POLL_S: Final = 1
 _STATED: Final = "resident-claims"
 
 
@@ -126,9 +127,11 @@ def judge_all(spark: SparkSession, job: Job) -> None:
     where = job.source, job.out, f"{job.checkpoint}/query"
     for left in reversed(range(_TRIES)):
         query = started(spark, *where, job.asked, job.batch_bytes, once=not job.stream)
-        with _until_signal(query):
+        with _signalled() as asked_to_stop:
             try:
-                query.awaitTermination()
+                while not query.awaitTermination(_POLL_S):
+                    if asked_to_stop.is_set():
+                        query.stop()
             except StreamingQueryException as error:
                 if not left or _SLOW not in str(error):
                     raise
@@ -177,12 +180,15 @@ def _ours(text: str) -> SpecError | None:
 
 
 @contextmanager
-def _until_signal(query: StreamingQuery) -> Iterator[None]:
-    """SIGTERM and SIGINT stop the query; what was judged stays, and the rest is judged later."""
+def _signalled() -> Iterator[Event]:
+    """An event that SIGTERM and SIGINT set. What was judged by then stays, and the rest is judged
+    later. A handler must not call Java: the call that it interrupts has the connection.
+    """
+    asked = Event()
     signals = (signal.SIGTERM, signal.SIGINT)
-    before = {each: signal.signal(each, lambda *_: query.stop()) for each in signals}
+    before = {each: signal.signal(each, lambda *_: asked.set()) for each in signals}
     try:
-        yield
+        yield asked
     finally:
         for each, handler in before.items():
             signal.signal(each, handler)

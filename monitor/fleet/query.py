@@ -8,12 +8,12 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from pyspark import StorageLevel
 from pyspark.sql import Row as SparkRow
+from pyspark.sql import functions as f
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from monitor.fleet.keyed import Asked, Given, Keyed
-from monitor.fleet.rows import KINDS
+from monitor.fleet.rows import VERDICTS
 from monitor.fleet.runs import runs_of
 
 if TYPE_CHECKING:
@@ -104,36 +104,28 @@ def started(
 
 
 def written(rows: DataFrame, batch: int, *, out: str) -> None:
-    """Write the rows of a batch, in folders of its number; a batch that is judged again takes the
-    place of what it left before.
+    """Write the rows of a batch, in a folder of its number for each form; a batch that is judged
+    again takes the place of what it left before.
     """
-    rows = rows.persist(StorageLevel.MEMORY_AND_DISK)
-    try:
-        counts = {row.kind: row["count"] for row in rows.groupBy("kind").count().collect()}
-        for kind in KINDS:
-            if kind in counts:
-                _write(rows.where(rows.kind == kind).drop("kind"), f"{out}/{kind}", batch)
-    finally:
-        rows.unpersist()
+    put(rows.repartition(1), f"{out}/rows", f"batch={batch:09}", by="kind")
 
 
-def _write(rows: DataFrame, folder: str, batch: int) -> None:
-    put(rows, folder, f"batch={batch:09}", lines=folder.endswith("/verdicts"))
-
-
-def put(rows: DataFrame, folder: str, name: str = "", *, lines: bool = False) -> None:
-    """Write few rows as Parquet and as JSON, in place of what is there.
+def put(rows: DataFrame, folder: str, name: str = "", *, by: str | None = None) -> None:
+    """Write few rows as Parquet and as JSON, in place of what is there. What has a line in the
+    column `json` is that line.
 
     Args:
-        lines: the column `json` has the lines.
+        by: the column of which each value has a folder.
     """
+    columns = [] if by is None else [by]
     place = f"{folder}/parquet/{name}"
-    rows.coalesce(1).write.mode("overwrite").parquet(place)
+    rows.write.mode("overwrite").partitionBy(*columns).parquet(place)
     few = rows.sparkSession.read.schema(rows.schema).parquet(place)  # they are not made again
-    if lines:
-        few.select("json").write.mode("overwrite").text(f"{folder}/jsonl/{name}")
-    else:
-        few.write.mode("overwrite").json(f"{folder}/jsonl/{name}")
+    text = f.to_json(f.struct(*(each for each in rows.columns if each != by)))
+    if "json" in rows.columns:
+        text = f.when(f.col("what").isin(*VERDICTS), f.col("json")).otherwise(text)
+    lines = few.select(text.alias("line"), *columns).coalesce(1)
+    lines.write.mode("overwrite").partitionBy(*columns).text(f"{folder}/jsonl/{name}")
 
 
 def open_claims(spark: SparkSession, checkpoint: str, out: str, asked: Asked) -> None:
@@ -142,10 +134,7 @@ def open_claims(spark: SparkSession, checkpoint: str, out: str, asked: Asked) ->
     state = spark.read.format("statestore").option("stateVarName", STATE).load(checkpoint)
     finish = partial(_finish, asked=asked)
     found = state.select("key.source", "key.stream", "value.data").mapInArrow(finish, ROWS)
-    found = found.drop("kind").persist(StorageLevel.MEMORY_AND_DISK)
-    found.count()  # in parallel, which the few files are not
-    put(found, f"{out}/open", lines=True)
-    found.unpersist()
+    put(found.drop("kind").repartition(1), f"{out}/open")
 
 
 def _is_local(path: str) -> bool:

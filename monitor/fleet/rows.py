@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from monitor.follow.verdict_line import VerdictLine
     from monitor.input.errors import InputError
 
-__all__ = ["KINDS", "Places", "Row", "fact_row", "rejected_row", "verdict_row"]
+__all__ = ["VERDICTS", "Places", "Row", "fact_row", "rejected_row", "verdict_row"]
 
-KINDS: Final = ("verdicts", "claims", "routes", "rejected")
-"""What a row is; each kind has a folder of its own."""
+VERDICTS: Final = ("violation", "claim", "final", "limit")
+"""What a row of a verdict states; its `json` is the line of the verdict."""
 
 Places: TypeAlias = Callable[[int], tuple[str, int]]
 """The file in which a line of a source is, and its number there."""
@@ -27,12 +27,13 @@ Places: TypeAlias = Callable[[int], tuple[str, int]]
 class Row(NamedTuple):
     """One row, in columns.
 
-    `id` is there once. `line` is the number in the `file`, and `at` that in the source, by which
-    the rows of a stream are in order. `what` is `violation`, `claim`, `final` or `limit`, or the
-    kind of an event. `says` is the verdict, the obligation that is violated, the limit, or why a
-    line is refused. `json` is the line of a verdict as `follow --verdicts` writes it, or of the
-    event. `period` counts the runs of a stream from 1. The fields of claims and routes are those of
-    the event, and null where it states none.
+    `kind` is `verdicts`, `claims`, `routes` or `rejected`: each has a folder of its own. `id` is
+    there once. `line` is the number in the `file`, and `at` that in the source, by which the rows
+    of a stream are in order. `what` is one of `VERDICTS`, or the kind of an event. `says` is the
+    verdict, the obligation that is violated, the limit, or why a line is refused. `json` is the
+    line of a verdict as `follow --verdicts` writes it, or of the event. `period` counts the runs of
+    a stream from 1. The fields of claims and routes are those of the event, and null where it
+    states none.
     """
 
     kind: str

@@ -30,11 +30,15 @@ _USUAL: Final = {
     "spark.python.authenticate.socketTimeout": "120s",
     "spark.network.timeout": "300s",
     "spark.task.maxFailures": "8",
+    # The files of a batch are listed by so many tasks; by default by one for each file.
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "16",
 }
 """What is so unless a user says otherwise, as by spark-submit or spark-defaults.conf."""
 
 _NEEDED: Final = {
     "spark.sql.streaming.stateStore.providerClass": _ROCKS,
+    # A batch writes what changed, and not the files of the store.
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "64",  # a row has up to some MiB of lines
     "spark.sql.execution.arrow.maxBytesPerBatch": str(16 << 20),

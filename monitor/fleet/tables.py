@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["standing", "tables", "write_tables"]
 
-_READ: Final = ("verdicts", "open", "claims", "routes", "rejected")
+_KINDS: Final = ("verdicts", "claims", "routes", "rejected")
 _COLUMNS: Final = ROWS.split(", ")[1:]  # the kind is the folder
 _NAMES: Final = [column.split()[0] for column in _COLUMNS]
 _STREAM: Final = ("source", "stream")
@@ -31,12 +31,14 @@ _OWED: Final = [str(state) for state in RESPONSIBLE]
 
 def write_tables(spark: SparkSession, out: str) -> dict[str, int]:
     """Write each table in place of what it was; the numbers of claims by verdict, and of alerts."""
-    kinds = {kind: _rows(spark, out, kind) for kind in _READ}
+    rows = _rows(spark, f"{out}/rows", ROWS)
+    kinds = {kind: rows.where(f.col("kind") == kind).select(*_NAMES) for kind in _KINDS}
+    kinds["open"] = _rows(spark, f"{out}/open", ", ".join(_COLUMNS))
     claims = standing(kinds).persist()
     made = tables(kinds, claims)
     made["alerts"] = made["alerts"].persist()
     for name, rows in made.items():
-        put(rows, f"{out}/fleet/{name}")
+        put(rows.coalesce(1), f"{out}/fleet/{name}")
     counts = {row.verdict: row["count"] for row in claims.groupBy("verdict").count().collect()}
     counts["alerts"] = made["alerts"].count()
     return counts
@@ -175,11 +177,11 @@ def _alerts(verdicts: DataFrame, rejected: DataFrame, claims: DataFrame) -> Data
     return said.unionByName(lines).unionByName(owners)
 
 
-def _rows(spark: SparkSession, out: str, kind: str) -> DataFrame:
-    """The rows of a kind; none where none was written."""
+def _rows(spark: SparkSession, folder: str, schema: str) -> DataFrame:
+    """What a folder of rows has; none where none was written."""
     try:
-        return spark.read.parquet(f"{out}/{kind}/parquet").select(*_NAMES)
+        return spark.read.schema(schema).parquet(f"{folder}/parquet")
     except AnalysisException as error:
-        if error.getCondition() not in ("PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA"):
+        if error.getCondition() != "PATH_NOT_FOUND":
             raise
-        return spark.createDataFrame([], ", ".join(_COLUMNS))
+        return spark.createDataFrame([], schema)

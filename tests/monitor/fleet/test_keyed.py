@@ -18,6 +18,7 @@ from spec.contract.modes import Bundle
 from spec.language.errors import SpecError
 from spec.stream.outcome import ModeVerdict
 from tests.monitor.follow.traces import trace
+from tests.monitor.input.kv_lines import captured, message, stored
 from tests.soak.clean import clean
 from tests.soak.compare import compared, due_of
 
@@ -90,6 +91,14 @@ class TestAsCheck:
         assert due == verdicts(rows)
         (refused, _) = (row for row in rows if row.kind == "rejected")
         assert ("a.jsonl", 151) == (refused.file, refused.line)
+
+    def test_a_capture_of_kv_events(self, tmp_path: Path) -> None:
+        """A capture states no claim: its lines are all read, over two batches, and have no row."""
+        lines = [captured(message(n, stored(n))) for n in range(4)]
+        paths = [write(tmp_path / "1", lines[:2]), write(tmp_path / "2", lines[2:])]
+        assert [] == judged("c/", [[("c/1", paths[0])], [("c/2", paths[1])]])
+        bad = write(tmp_path / "3", [b'{"endpoint":"tcp://127.0.0.1:5557","frames":["!"]}'])
+        assert ["rejected"] == [row.kind for row in judged("c", [[("c", paths[0])], [("c", bad)]])]
 
 
 class TestNothingIsGuessed:
