@@ -12,6 +12,8 @@ from tests.installation import ROOT, call
 from tests.test_readme import calls
 
 PAGE = (ROOT / "docs" / "capacity.md").read_text()
+pytestmark = pytest.mark.slow
+
 STEPS = re.findall(r"```console\n(.*?)```\n\n```text\n(.*?)```", PAGE, re.DOTALL)
 
 
