@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
@@ -11,6 +12,7 @@ from typing import Any, Final
 from models.experiments.comparison import Experiment, Match, shown
 from spec.cli.layout import Page, Styled
 from spec.docs.markdown import link, table
+from spec.language.prose import counted
 
 __all__ = ["FOLDER", "digest", "page_of", "put_experiments", "summary", "view"]
 
@@ -30,15 +32,17 @@ reason says what is missing. No outcome is copied from a paper into a computatio
 The models leave out seconds of real hardware. Where a paper measured seconds, the comparison is \
 about order: which policy wins at which load.
 """
+_LINK: Final = re.compile(r"\[([^]]*)\]\(([^)]*)\)")
 _SIGNS: Final = {Match.AGREES: "green", Match.DIFFERS: "red", Match.UNDERIVABLE: "yellow"}
 
 
 def summary(experiments: Iterable[Experiment]) -> str:
     """How many figures agree, differ and cannot be derived, in a sentence."""
     counts = Counter(each.match for found in experiments for each in found.compared)
+    agree, differ = counts[Match.AGREES], counts[Match.DIFFERS]
     return (
-        f"Of {counts.total()} figures {counts[Match.AGREES]} agree, {counts[Match.DIFFERS]} "
-        f"differ, and {counts[Match.UNDERIVABLE]} cannot be derived."
+        f"Of {counted(counts.total(), 'figure')} {agree} agree{'s' * (agree == 1)}, "
+        f"{differ} differ{'s' * (differ == 1)}, and {counts[Match.UNDERIVABLE]} cannot be derived."
     )
 
 
@@ -117,7 +121,8 @@ def put_experiments(out: Page, experiments: Sequence[Experiment]) -> None:
 
 
 def _line(what: str, each: Any) -> str:
-    here = "" if each.match is Match.AGREES else f", here {_found(each.found)}: {each.because}"
+    because = _LINK.sub(r"\1 (docs/\2)", each.because)
+    here = "" if each.match is Match.AGREES else f", here {_found(each.found)}: {because}"
     return f"{what}: paper {shown(each.paper)}{here}"
 
 

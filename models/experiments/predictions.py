@@ -112,7 +112,7 @@ def predictions() -> Experiment:
             for each, holds in found
         ),
         finding=(
-            f"{held} of {len(found)} predictions hold on a model. The others need a real engine."
+            f"{held} of {len(found)} predictions hold on a model; the rest needs a real engine."
         ),
         command=f"{_PAGE} predictions",
     )
