@@ -40,5 +40,7 @@ def remedy(report: Report) -> str:
     if report.why.startswith("no "):
         watched = any(MODES[part.mode].constants["watched"] for part in report.modes)
         return f"state claim_{'registered' if watched else 'accepted'} of each claim"
+    if report.events.rejected or not report.modes:
+        return ""
     mode = next(part.mode for part in report.modes if part.verdict is report.verdict)
     return f"record what puts them to the test: resident-claims samples {mode}"
