@@ -65,7 +65,7 @@ test-deep: $(STAMP) ## Run those that repeat at more places what the others show
 test-wheel: $(STAMP) native-core ## Build the wheel, install it, and run the README's commands outside this folder
 	@rm -rf $(WHEEL)
 	$(BIN)/python -m hatchling build -t wheel -d $(WHEEL)
-	@sed -n 's/^\([a-z0-9._-]*==[^ ;]*\).*/\1/p' requirements.lock > $(WHEEL)/versions.txt
+	@sed -n 's/^\([a-z0-9._-]*==.*\) \\$$/\1/p' requirements.lock > $(WHEEL)/versions.txt
 	@for each in core all; do $(PYTHON) -m venv $(WHEEL)/$$each && \
 		$(WHEEL)/$$each/bin/python -m pip --disable-pip-version-check --no-input install -qq \
 		-c $(WHEEL)/versions.txt "resident-claims$$([ $$each = core ] || echo '[all]') @ \

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["advice"]
 
-_TTL: Final = re.compile(r"\bttl=([0-9.]+)")
+_TTL: Final = re.compile(r"\bttl=(\d[0-9.e+-]*)")
 _LITTLE: Final = 0.01
 """A difference of prompt tokens below this share, or of so many seconds, counts as none."""
 _APART: Final = 1.1
@@ -92,8 +92,9 @@ def _durations(found: Sequence[Summary]) -> list[str]:
             tried.setdefault(rest, {})[float(ttl[1])] = each.saved
     said = list[str]()
     for saved in tried.values():
-        longest = max(saved)
-        enough = min(ttl for ttl in saved if saved[ttl] > saved[longest] - _LITTLE)
-        if enough < longest:
+        enough = min(
+            ttl for ttl in saved if all(saved[t] - saved[ttl] < _LITTLE for t in saved if t > ttl)
+        )
+        if enough < max(saved):
             said.append(f"A time to live past {enough:g} s buys less than 1 %.")
     return list(dict.fromkeys(said))
