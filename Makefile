@@ -284,7 +284,7 @@ release: $(STAMP) ## Build this commit twice, compare the bytes, and list what i
 	@umask 077 && git clone -q . $(RELEASE)/again/tree && cd $(RELEASE)/again/tree && \
 		TZ=Asia/Tokyo $(abspath $(BIN))/python -m hatchling build -d ../dist
 	diff -r $(RELEASE)/dist $(RELEASE)/again/dist
-	@sed -n 's/^\([a-z0-9._-]*==[^ ;]*\).*/\1/p' requirements.lock > $(RELEASE)/versions.txt
+	@sed -n 's/^\([a-z0-9._-]*==.*\) \\$$/\1/p' requirements.lock > $(RELEASE)/versions.txt
 	@for each in all sbom; do $(PYTHON) -m venv $(RELEASE)/$$each || exit 1; done
 	@$(RELEASE)/all/bin/python -m pip --disable-pip-version-check --no-input install -qq \
 		-c $(RELEASE)/versions.txt \
