@@ -6,11 +6,11 @@ import re
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from models.simulation.outcome import Summary
 
-__all__ = ["advice"]
+__all__ = ["advice", "enough"]
 
 _TTL: Final = re.compile(r"\bttl=(\d[0-9.e+-]*)")
 _LITTLE: Final = 0.01
@@ -28,6 +28,21 @@ def advice(found: Sequence[Summary], blocks: int) -> list[str]:
     lru, *others = found
     said = [_beside(lru, each, blocks) for each in others]
     return said + _durations(others)
+
+
+def enough(saved: Mapping[float, float]) -> float | None:
+    """The least value past which no larger one saves 1 % more; None if it is the largest.
+
+    Args:
+        saved: the share of prompt tokens that each value saves.
+    """
+    values = sorted(saved)
+    found = next(
+        value
+        for at, value in enumerate(values)
+        if all(saved[more] - saved[value] < _LITTLE for more in values[at + 1 :])
+    )
+    return found if found < values[-1] else None
 
 
 def _turned(summary: Summary) -> tuple[float, float]:
@@ -92,9 +107,6 @@ def _durations(found: Sequence[Summary]) -> list[str]:
             tried.setdefault(rest, {})[float(ttl[1])] = each.saved
     said = list[str]()
     for saved in tried.values():
-        enough = min(
-            ttl for ttl in saved if all(saved[t] - saved[ttl] < _LITTLE for t in saved if t > ttl)
-        )
-        if enough < max(saved):
-            said.append(f"A time to live past {enough:g} s buys less than 1 %.")
+        if (least := enough(saved)) is not None:
+            said.append(f"A time to live past {least:g} s buys less than 1 %.")
     return list(dict.fromkeys(said))

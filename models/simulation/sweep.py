@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from models.simulation.advice import enough
 from models.simulation.outcome import Summary
 from models.simulation.policies import Chosen, chosen
 from spec.cli.layout import Page
@@ -34,8 +35,6 @@ BLOCKS: Final = "blocks"
 _VALUES, _MOST, _PANELS, _TITLE = 8, 400, 4, 72
 _LARGEST: Final = 1e12
 _FORM: Final = re.compile(r"(\w+)=(\d+(?:\.\d+)?)\.\.(\d+(?:\.\d+)?)(?:/(\d{1,3}))?")
-_LITTLE: Final = 0.01
-"""What one more step of an option has to save of the prompt tokens, to be worth it."""
 
 
 class Axis(NamedTuple):
@@ -129,20 +128,15 @@ def _with(policy: Chosen, at: Mapping[str, float]) -> Chosen:
 def gains(points: Sequence[Point]) -> list[str]:
     """For each policy and swept option, from where on more of it saves little."""
     found = []
-    groups: dict[tuple[str, str, tuple[Any, ...]], list[tuple[float, float]]] = {}
+    groups: dict[tuple[str, str, tuple[Any, ...]], dict[float, float]] = {}
     for point in points:
         for name, value in point.at.items():
             rest = tuple((n, v) for n, v in point.at.items() if n != name)
-            groups.setdefault((point.policy, name, rest), []).append((value, point.summary.saved))
-    for (policy, name, rest), steps in groups.items():
-        enough = next(
-            value
-            for at, (value, saved) in enumerate(steps)
-            if max(more for _, more in steps[at:]) - saved < _LITTLE
-        )
+            groups.setdefault((point.policy, name, rest), {})[value] = point.summary.saved
+    for (policy, name, rest), saved in groups.items():
         where = "".join(f", {n} {v:g}" for n, v in rest)
-        if enough < steps[-1][0]:
-            found.append(f"{policy}{where}: {name} past {enough:g} saves less than 1 % more.")
+        if (least := enough(saved)) is not None:
+            found.append(f"{policy}{where}: {name} past {least:g} saves less than 1 % more.")
     return found or ["Each policy saves more up to the largest value that was tried."]
 
 
