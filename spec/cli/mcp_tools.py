@@ -40,27 +40,25 @@ class Tool(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         raise NotImplementedError
 
 
-class _Check(Tool, frozen=True):
-    """Judge a trace: which obligations each claim kept or violated, and at which line."""
+class _OfTrace(Tool, frozen=True):
+    """A trace, and the claims of it that are asked for."""
 
     trace: _Trace
     mode: Annotated[
         Mode | None, Meta(description="By default each claim is judged by the mode that it states.")
     ] = None
     claim: _Claim | None = None
+
+
+class _Check(_OfTrace, frozen=True):
+    """Judge a trace: which obligations each claim kept or violated, and at which line."""
 
     def line(self, copy: Copy) -> list[str]:
         return ["check", "--no-progress", *_of(self.mode, self.claim), "--", copy(self.trace)]
 
 
-class _Explain(Tool, frozen=True):
+class _Explain(_OfTrace, frozen=True):
     """Explain what each event of a trace changed for its claims, and why."""
-
-    trace: _Trace
-    mode: Annotated[
-        Mode | None, Meta(description="By default each claim is judged by the mode that it states.")
-    ] = None
-    claim: _Claim | None = None
 
     def line(self, copy: Copy) -> list[str]:
         return ["explain", *_of(self.mode, self.claim), "--", copy(self.trace)]
