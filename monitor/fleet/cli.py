@@ -88,7 +88,7 @@ def fleet(
 ) -> None:
     """Judge the streams of a fleet on Spark.
 
-    Each stream of each source is judged as by `follow`: the rows go to OUT/verdicts, each once by
+    Each stream of each source is judged as by `follow`: the rows go to OUT/rows, each once by
     its id, also after a crash. By default the run ends when all files that are there are judged.
 
     Exit 0: kept. 1: violated. 2: bad input. 3: inconclusive.
