@@ -8,17 +8,18 @@ cached of none is new: whether it was there once before shows nowhere.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from copy import copy
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from models.framework.blocks import Content
+from models.framework.joins import Joins
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event
 from spec.language.errors import SpecError
 
-__all__ = ["Asked", "Beginning", "Guess", "Known", "own_part"]
+__all__ = ["Beginning", "Guess", "Prompt", "own_part"]
 
 _Chain: TypeAlias = tuple[Content, ...]
 
@@ -28,29 +29,6 @@ _OWN = "own "
 def own_part(owner: str) -> str | None:
     """The request of which an owner of contents is the own part; None where it is an object."""
     return owner.removeprefix(_OWN) if owner.startswith(_OWN) else None
-
-
-class Asked(NamedTuple):
-    """The first blocks that a claim asks for; `spares` says that needs leave them out."""
-
-    size: int
-    spares: bool
-
-
-class Known(NamedTuple):
-    """What is known of a trace before: its claims, the object of each request, what it needs.
-
-    `linked` are the objects that claims are on, `whole` the requests whose need leaves out nothing.
-    `limits` are how many blocks requests have of their object, where that shows, and whether it is
-    certain.
-    """
-
-    claims: Mapping[str, Asked]
-    object_of: Callable[[str], str]
-    linked: Collection[str]
-    needs: Mapping[str, int]
-    whole: Collection[str]
-    limits: Mapping[str, tuple[int, bool]]
 
 
 class Beginning(NamedTuple):
@@ -72,6 +50,7 @@ class Prompt:
     """
 
     name: str
+    object_id: str
     needed: int
     there: frozenset[int]  # the positions of its object that were cached when it arrived
     claims: frozenset[str]  # those that were live when it arrived: its need leaves out their blocks
@@ -114,8 +93,8 @@ class Prompt:
 class Guess:
     """What blocks hold after some facts, by what was chosen where a trace leaves something open."""
 
-    def __init__(self, known: Known) -> None:
-        self._known = known
+    def __init__(self, joins: Joins) -> None:
+        self._joins = joins
         self._holds: dict[int | str, Content] = {}
         self._taken: dict[int | str, str] = {}  # the request that a block was evicted for
         self._live: set[str] = set()
@@ -155,10 +134,10 @@ class Guess:
             filled.size = max(filled.size, at + 1)
             self._holds[event.block_ids[0]] = filled.content(at)
         elif event.kind is Kind.REQUEST_ARRIVED:
-            own, holds = self._known.object_of(name), self._holds.values()
-            there = frozenset(at for owner, at in holds if owner == own)
-            live = frozenset(self._live)
-            self.prompts[name] = Prompt(name, self._known.needs[name], there, live)
+            own = self._joins.object_of(f"request {name}")
+            there = frozenset(at for owner, at in self._holds.values() if owner == own)
+            needed, live = self._joins.needs[name], frozenset(self._live)
+            self.prompts[name] = Prompt(name, own, needed, there, live)
         elif event.kind is Kind.CLAIM_REGISTERED:
             self._live.add(event.claim_id or "")
         elif event.kind is Kind.CLAIM_RETIRED:
@@ -177,12 +156,12 @@ class Guess:
                 prompt.begins, prompt.size = option, option.size or 0
 
     def _look_up(self, prompt: Prompt, event: Event) -> None:
-        asked, claim = event.asked or 0, self._known.claims.get(event.claim_id or "")
+        asked, claim = event.asked or 0, self._joins.claims.get(event.claim_id or "")
         if claim is None:
             said = f"a look-up of {prompt.name} is for no claim that the stream registers"
             raise SpecError(said)
         prompt.shares = max(prompt.shares, asked)
-        left_out = event.claim_id in prompt.claims and prompt.name not in self._known.whole
+        left_out = event.claim_id in prompt.claims and prompt.name not in self._joins.whole
         if claim.spares and left_out:
             prompt.spare(asked)
 
@@ -203,15 +182,14 @@ class Guess:
 
     def _of_first(self, prompt: Prompt, at: int) -> Iterator[Beginning]:
         """The options of a prompt of which the first block that was not found is this one."""
-        own = self._known.object_of(prompt.name)
-        linked, cached = own in self._known.linked, {*self._holds.values()}
-        limit, certain = self._known.limits.get(prompt.name, (-1, False))
+        own, cached = prompt.object_id, {*self._holds.values()}
+        limit, certain = self._joins.limits.get(prompt.name, (-1, False))
         limited = Beginning(tuple((own, n) for n in range(limit)), f"{_OWN}{prompt.name}")
         if certain and at <= limit:
             yield limited
             return
         chains = self._cached(at, cached)
-        if linked:
+        if own in self._joins.objects.values():
             chains = [each for each in chains if each[:1] in ((), ((own, 0),))]
             chains = chains or [tuple((own, place) for place in range(at))]
         for chain in chains:
@@ -253,11 +231,11 @@ class Guess:
 
         Either all its blocks are whole, or the last one is not.
         """
-        own, blocks = self._known.object_of(prompt.name), prompt.blocks
+        own, blocks = prompt.object_id, prompt.blocks
         known = [each.contents for each in self.prompts.values() if each.begins is not None]
         away = [each for each in known if len(each) == blocks]
         chains = [*away, *self._cached(blocks - 1, {*self._holds.values()}), ()]
-        if own in self._known.linked:
+        if own in self._joins.objects.values():
             chains = [(), *(each for each in chains if each[:1] == ((own, 0),))]
         for size in (blocks, blocks - 1):
             for chain in chains if size else ():

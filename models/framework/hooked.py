@@ -38,6 +38,15 @@ _OF_BLOCKS: Final = frozenset(
 _OF_CLAIMS: Final = frozenset({Kind.STORE_FINISHED, Kind.HOST_COPY_LOST, Kind.LOAD_FAILED})
 _SORTED: Final = frozenset({*_OF_CLAIMS, Kind.BLOCK_CACHED, Kind.LOAD_FINISHED, Kind.PREFIX_LOOKUP})
 """The kinds of which several events follow from one cause, in an order without meaning."""
+_KEPT: Final[Mapping[Kind, tuple[str, ...]]] = {
+    Kind.REQUEST_ARRIVED: ("request_id", "usable"),
+    Kind.REQUEST_FINISHED: ("request_id",),
+    Kind.CLAIM_REGISTERED: ("claim_id",),
+    Kind.CLAIM_RETIRED: ("claim_id",),
+    Kind.PREFIX_LOOKUP: ("claim_id", "request_id", "held", "asked"),
+    **dict.fromkeys(_OF_CLAIMS, ("claim_id", "request_id")),
+}
+"""The fields of other facts that are compared."""
 
 
 class Watch(NamedTuple):
@@ -248,34 +257,20 @@ def facts_of(events: Sequence[Event]) -> list[tuple[int, Event]]:
     That a block is cached is stated once, and again for each claim that owns it: what repeats what
     is known of the block is left out. Blocks that were found are those of a load.
     """
-    rejected = {each.claim_id for each in events if each.kind is Kind.CLAIM_REJECTED}
+    rejected = {
+        (Kind.CLAIM_REGISTERED, each.claim_id)
+        for each in events
+        if each.kind is Kind.CLAIM_REJECTED
+    }
     there: dict[int | str, tuple[str | None, int]] = {}
     found: list[tuple[int, Event]] = []
     for number, event in enumerate(events):
         stated: list[Event] = []
-        match event.kind:
-            case Kind.REQUEST_ARRIVED:
-                stated = [Event(kind=event.kind, request_id=event.request_id, usable=event.usable)]
-            case Kind.REQUEST_FINISHED:
-                stated = [Event(kind=event.kind, request_id=event.request_id)]
-            case Kind.CLAIM_REGISTERED if event.claim_id not in rejected:
-                stated = [Event(kind=event.kind, claim_id=event.claim_id)]
-            case Kind.CLAIM_RETIRED:
-                stated = [Event(kind=event.kind, claim_id=event.claim_id)]
-            case Kind.PREFIX_LOOKUP:
-                stated = [
-                    Event(
-                        kind=event.kind,
-                        claim_id=event.claim_id,
-                        request_id=event.request_id,
-                        held=event.held,
-                        asked=event.asked,
-                    )
-                ]
-            case kind if kind in _OF_CLAIMS:
-                stated = [Event(kind=kind, claim_id=event.claim_id, request_id=event.request_id)]
-            case kind if kind in _OF_BLOCKS:
-                stated = list(_stated(event, there))
+        if event.kind in _OF_BLOCKS:
+            stated = list(_stated(event, there))
+        elif event.kind in _KEPT and (event.kind, event.claim_id) not in rejected:
+            kept = {name: getattr(event, name) for name in _KEPT[event.kind]}
+            stated = [Event(kind=event.kind, **kept)]
         found += ((number, each) for each in stated)
     return _sorted(found)
 

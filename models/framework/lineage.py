@@ -12,12 +12,9 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Final, NamedTuple
 
-from models.framework.beginnings import Asked, Beginning, Guess, Known, Prompt, own_part
+from models.framework.beginnings import Beginning, Guess, Prompt, own_part
 from models.framework.hooked import Watch, facts_of
-from models.framework.joins import Joins
-from spec.claims.predicates import parse_predicate
-from spec.claims.states import Mode
-from spec.contract.modes import MODES
+from models.framework.joins import Joins, claims_of
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event
 from spec.language.errors import SpecError
@@ -75,25 +72,16 @@ def lineages_of(events: Sequence[Event]) -> Iterator[Lineage]:
     arrivals = [event for event in events if event.kind is Kind.REQUEST_ARRIVED]
     if not arrivals:
         raise SpecError("no request arrives in the stream", "give a trace that the plugin wrote")
-    claims = _claims(events)
-    joins = Joins(events, claims)
+    joins = Joins(events, claims_of(events))
     watches = tuple(
-        Watch(name, joins.objects.name(f"claim {name}"), each.size) for name, each in claims.items()
-    )
-    known = Known(
-        claims,
-        lambda name: joins.objects.name(f"request {name}"),
-        {each.object_id for each in watches},
-        {event.request_id or "": event.needed or 0 for event in arrivals},
-        {event.request_id or "" for event in events if event.kind is Kind.REQUEST_DEFERRED},
-        joins.limits,
+        Watch(name, joins.objects[name], each.size) for name, each in joins.claims.items()
     )
     usable = max(event.usable or 0 for event in arrivals)
     facts = [event for _, event in facts_of(events)]
-    for number, guess in enumerate(_guesses(facts, Guess(known))):
+    for number, guess in enumerate(_guesses(facts, Guess(joins))):
         if number == _MOST:
             raise Untried(f"prompts may begin alike in more than {_MOST} ways")
-        prompts = tuple(_seen(each, known) for each in guess.prompts.values())
+        prompts = tuple(_seen(each) for each in guess.prompts.values())
         yield Lineage(prompts, watches, usable)
     if joins.open:
         raise Untried(joins.open)
@@ -125,11 +113,11 @@ def _guesses(facts: Sequence[Event], first: Guess) -> Iterator[Guess]:
         raise SpecError(said)
 
 
-def _seen(prompt: Prompt, known: Known) -> Seen:
+def _seen(prompt: Prompt) -> Seen:
     """A prompt, by the contents of its blocks."""
     tail = prompt.blocks - prompt.size
     if prompt.begins is None:
-        return Seen(prompt.name, known.object_of(prompt.name), prompt.blocks)
+        return Seen(prompt.name, prompt.object_id, prompt.blocks)
     if tail < 0:
         said = f"what request {prompt.name} shares with the ones before it is undetermined"
         raise SpecError(said)
@@ -138,17 +126,3 @@ def _seen(prompt: Prompt, known: Known) -> Seen:
     others = [(own_part(owner) or owner, size) for owner, size in rest]
     own = others.pop()[1] if others and others[-1][0] == prompt.name else 0
     return Seen(prompt.name, name, shared, own, tail, prompt.start, tuple(others))
-
-
-def _claims(events: Sequence[Event]) -> dict[str, Asked]:
-    rejected = {event.claim_id for event in events if event.kind is Kind.CLAIM_REJECTED}
-    claims: dict[str, Asked] = {}
-    for event in events:
-        if event.kind is not Kind.CLAIM_REGISTERED or event.claim_id in rejected:
-            continue
-        predicate = parse_predicate(event.predicate or "")
-        if event.claim_id is None or event.mode not in set(Mode) or predicate.start:
-            raise SpecError(f"claim {event.claim_id} is not on a leading prefix in a known mode")
-        spares = not MODES[Mode(event.mode)].constants["watched"]
-        claims[event.claim_id] = Asked(predicate.end, spares)
-    return claims

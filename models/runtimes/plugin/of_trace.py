@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from models.framework.claims import Claim
+from models.framework.joins import asked_by
 from models.framework.lineage import Lineage, Parted, lineages_of
 from models.runtimes.plugin.model import Plugin
 from models.runtimes.plugin.state import Prompt
-from spec.claims.predicates import parse_predicate
 from spec.claims.states import Mode
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event
@@ -123,21 +123,9 @@ def _objects(registered: Sequence[Event], lineage: Lineage) -> dict[str, str]:
 
 
 def _claim(event: Event, objects: Mapping[str, str]) -> Claim:
-    predicate = parse_predicate(event.predicate or "")
-    if event.claim_id is None or event.mode not in set(Mode) or predicate.start:
-        raise SpecError(f"claim {event.claim_id} is not on a leading prefix in a mode of its own")
-    size = event.footprint or predicate.end
-    if size != predicate.end:
-        raise SpecError(f"claim {event.claim_id} declares other blocks than its predicate needs")
-    unknown = event.claim_id not in objects
-    object_id = objects.get(event.claim_id, event.object_id or event.claim_id)
-    return Claim(
-        event.claim_id,
-        object_id,
-        size,
-        Mode(event.mode),
-        event.priority,
-        event.duration,
-        event.owner_scope or "",
-        named=object_id if unknown else "",
-    )
+    size, name = asked_by(event).size, event.claim_id or ""
+    if size != (event.footprint or size):
+        raise SpecError(f"claim {name} declares other blocks than its predicate needs")
+    object_id = objects.get(name, event.object_id or name)
+    terms = Mode(event.mode or ""), event.priority, event.duration, event.owner_scope or ""
+    return Claim(name, object_id, size, *terms, named="" if name in objects else object_id)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from models.framework.beginnings import Asked
-from models.framework.joins import Joins
+from models.framework.joins import Asked, Joins
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event
 
@@ -68,13 +67,14 @@ class TestFound:
     def test_a_report_joins_nothing(self) -> None:
         """Reports are on trial: that one names a claim and a request shows nothing of them."""
         told = Event(kind=Kind.CLAIM_RESTORED, claim_id="c", request_id="r", from_tier=True)
-        objects = joined(cached("r", 1), told, c=1).objects
-        assert objects.name("claim c") != objects.name("request r")
+        joins = joined(cached("r", 1), told, c=1)
+        assert joins.object_of("claim c") != joins.object_of("request r")
 
     def test_they_are_of_one_object(self) -> None:
         """The claim and the request whose block it found begin alike, and others do not."""
-        objects = joined(cached("r", 1, 2), cached("s", 3), found("c", 1), c=2).objects
-        assert objects.name("claim c") == objects.name("request r") != objects.name("request s")
+        joins = joined(cached("r", 1, 2), cached("s", 3), found("c", 1), c=2)
+        claim, request, other = map(joins.object_of, ("claim c", "request r", "request s"))
+        assert claim == request != other
 
 
 class TestLookedUp:
