@@ -10,8 +10,8 @@ import typer
 
 from proofs.certificates.recheck import Recheck, Solver, recheck
 from spec.cli.arguments import path
-from spec.cli.common import Code, Format, FormatOption, print_json
-from spec.cli.layout import wrap
+from spec.cli.common import Code, Format, FormatOption
+from spec.cli.layout import Page, print_as
 from spec.cli.working import Working
 from spec.digest import short_digest
 from spec.language.prose import printable
@@ -50,15 +50,12 @@ def _recheck(
         found = recheck(
             folder, chosen, progress=lambda a: status.update(f"recheck: {a.mode} {a.page}")
         )
-    if output is Format.TEXT:
-        _print(found)
-    else:
-        print_json(found)
+    print_as(output, found, lambda out: _put(out, found))
     if found.code is not Code.OK:
         raise typer.Exit(found.code)
 
 
-def _print(found: Recheck) -> None:
+def _put(out: Page, found: Recheck) -> None:
     """The answer in a sentence, what it took, what was not asked, and each page."""
     asked = sum(answer.asked for answer in found.answers)
     unsat = sum(answer.unsat for answer in found.answers)
@@ -70,22 +67,19 @@ def _print(found: Recheck) -> None:
         "holds": f"holds: the certificate proves {of}.",
         "fails": f"fails: the certificate does not prove {of}.",
     }
-    typer.echo(wrap(says.get(found.result, f"unknown: a work limit was reached before {of}.")))
-    typer.echo(f"  questions    {unsat} of {asked} unsat, in {seconds:.1f} s of the solver")
-    if found.lacks:
-        typer.echo(wrap(f"  not in it    {_and(found.lacks)}", hanging=15))
-    if found.unasked:
-        typer.echo(wrap(f"  not asked    {_and(found.unasked)}", hanging=15))
-    typer.echo(
-        f"  answered by  {found.solver} {found.version}, of specification {short_digest()}\n"
-    )
+    out.put(says.get(found.result, f"unknown: a work limit was reached before {of}."))
+    rows = [("questions", f"{unsat} of {asked} unsat, in {seconds:.1f} s of the solver")]
+    rows += [("not in it", _and(found.lacks))] if found.lacks else []
+    rows += [("not asked", _and(found.unasked))] if found.unasked else []
+    by = f"{found.solver} {found.version}, of specification {short_digest()}"
+    out.grid([*rows, ("answered by", by)], indent=2, gap=2).put()
     for answer in found.answers:
         page = answer.page.removesuffix(".smt2")
         said = f"{answer.unsat} of {answer.asked} unsat"
-        typer.echo(f"{answer.mode:<14} {page:<39} {said:>16} {answer.seconds:>6.2f} s")
+        out.append(f"{answer.mode:<14} {page:<39} {said:>16} {answer.seconds:>6.2f} s\n")
         for answered, names in (("sat", answer.sat), ("unknown", answer.unknown)):
             for name in names:
-                typer.echo(f"    {answered}: {name}")
+                out.append(f"    {answered}: {name}\n")
 
 
 def _and(names: Sequence[str]) -> str:

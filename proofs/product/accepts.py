@@ -73,15 +73,13 @@ class Found:
     `taken` events are a run, by these `actions`. `complete` says that they end where an action of
     the model does, and not within one. `instead` is what the model could have emitted next, each
     with its action: where that is of the kind of the next event, with the first field in which they
-    differ. `near` says that some are of its kind. `most` is the largest number of states that the
-    model could be in.
+    differ. `near` says that some are of its kind.
     """
 
     verdict: str
     taken: int
     actions: tuple[Action, ...] = ()
     complete: bool = False
-    most: int = 0
     instead: tuple[str, ...] = ()
     near: bool = False
 
@@ -121,7 +119,7 @@ def accepts(
     configs: dict[_Config, _Path] = {
         _Config(state, (), frozenset()): None for state in model.initial()
     }
-    count = most = 0
+    count = 0
     for count, event in enumerate(events, 1):
         found: dict[_Config, _Path] = {}
         could: list[tuple[_Config, _Path, str]] = []
@@ -140,14 +138,14 @@ def accepts(
             instead = dict.fromkeys(_say(*each, event) for each in could)
             actions = _actions(next(iter(configs.values()), None))
             near = any(differs != "kind" for _, _, differs in could)
-            return Found(REJECTED, count - 1, actions, instead=tuple(instead), near=near, most=most)
-        configs, most = found, max(most, len(found))
+            return Found(REJECTED, count - 1, actions, instead=tuple(instead), near=near)
+        configs = found
         if progress is not None:
             progress(count, len(found))
     ended = [path for config, path in configs.items() if not config.pending]
     owed = () if ended else tuple(dict.fromkeys(_say(*each) for each in configs.items()))
     actions = _actions([*ended, *configs.values()][0])
-    return Found(ACCEPTED, count, actions, bool(ended), most, owed)
+    return Found(ACCEPTED, count, actions, bool(ended), owed)
 
 
 def is_run(model: Model[Any], shim: Shim, events: Iterable[Event]) -> bool:
@@ -194,17 +192,16 @@ def _differs(own: Event, event: Event, names: dict[tuple[str, Any], Any] | None)
     """
     left_out = _PLACE if names is None else LEFT_OUT
     for field in Event.__struct_fields__:
-        mine, theirs = getattr(own, field), getattr(event, field)
-        sort = _NAMED.get(field)
+        mine, theirs, sort = getattr(own, field), getattr(event, field), _NAMED.get(field)
         if field in left_out:
             continue
-        if names is None or sort is None or mine == RUNTIME or theirs == RUNTIME:
-            if mine != theirs:
-                return field
-        elif not isinstance(mine, tuple):
-            if not _bind(names, sort, [mine], [theirs]):
-                return field
-        elif not _bind_all(own, event, names, field):
+        if names is None or sort is None or RUNTIME in (mine, theirs):
+            same = mine == theirs
+        elif isinstance(mine, tuple):
+            same = _bind_all(own, event, names, field)
+        else:
+            same = _bind(names, sort, [mine], [theirs])
+        if not same:
             return field
     return ""
 
@@ -232,17 +229,16 @@ def _bind(
     names: dict[tuple[str, Any], Any], sort: str, mine: Sequence[Any], theirs: Sequence[Any]
 ) -> bool:
     for one, other in zip(mine, theirs, strict=True):
-        if (one is None) is not (other is None):
-            return False
-        if one is None:
-            continue
-        known = names.get((sort, one))
-        if known is None:
-            if any(key[0] == sort and value == other for key, value in names.items()):
+        if one is None or other is None:
+            if one is not other:
                 return False
-            names[sort, one] = other
-        elif known != other:
+        elif (sort, one) in names:
+            if names[sort, one] != other:
+                return False
+        elif any(key[0] == sort and value == other for key, value in names.items()):
             return False
+        else:
+            names[sort, one] = other
     return True
 
 
