@@ -125,30 +125,15 @@ def check(
         one = Mode(resolve(name, list(Mode), what="mode"))
         raise typer.Exit(run_runtime_check(one, of_runtime, form, verbose=verbose))
     special = None if name is None else resolve(name, _SUBJECTS, what="mode")
-    if special in (_LOWERING, _CAPACITY):
-        if strange or every or more:
+    if special in (_LOWERING, _CAPACITY, _FRAME):
+        of_modes = special == _FRAME
+        if strange or (every and more if of_modes else every or more):
+            takes = f"{'modes, ' if of_modes else ''}-v, --format and --junit"
             raise SpecError(
-                f"{special} is not a mode: it takes only -v, --format and --junit",
-                "omit the other options",
+                f"{special} is not a mode: it takes only {takes}", "omit the other options"
             )
         check_target(junit)
-        if special == _LOWERING:
-            from proofs.lowering.command import run_check
-        else:
-            from proofs.cli.capacity import run_capacity as run_check
-        raise typer.Exit(run_check(form, junit, verbose=verbose))
-    if special == _FRAME:
-        if strange or (every and more):
-            raise SpecError(
-                "frame is not a mode: it takes only modes, -v, --format and --junit",
-                "omit the other options",
-            )
-        check_target(junit)
-        chosen_modes = [Mode(resolve(each, list(Mode), what="mode")) for each in more]
-        modes_once = list(dict.fromkeys(chosen_modes)) or list(Mode)
-        from proofs.checks.frame.command import run_frame
-
-        raise typer.Exit(run_frame(modes_once, form, junit, verbose=verbose))
+        raise typer.Exit(_run_special(special, more, form, junit, verbose=verbose))
     if more:
         raise SpecError(f"only {_FRAME} takes several modes", "name one mode, or use --all")
     from spec.contract.modes import Bundle
@@ -189,6 +174,22 @@ def check(
         html=html,
     )
     raise typer.Exit(code)
+
+
+def _run_special(
+    name: str, more: list[str], form: Format, junit: Path | None, *, verbose: bool
+) -> int:
+    """Check what has a name of its own, and return the exit code."""
+    if name == _FRAME:
+        from proofs.checks.frame.command import run_frame
+
+        chosen = dict.fromkeys(Mode(resolve(each, list(Mode), what="mode")) for each in more)
+        return run_frame(list(chosen or Mode), form, junit, verbose=verbose)
+    if name == _LOWERING:
+        from proofs.lowering.command import run_check
+    else:
+        from proofs.cli.capacity import run_capacity as run_check
+    return run_check(form, junit, verbose=verbose)
 
 
 def _modes(mode: str | None, every: bool) -> list[Mode]:

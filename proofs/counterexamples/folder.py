@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from models.counterexamples import file_name
 from proofs.counterexamples.suite import INDEX, SCHEMA, Row, Suite
 from spec.events.canonical import Event
 from spec.files.json_text import decode_json
-from spec.files.plain import open_plain
+from spec.files.plain import read_plain
 from spec.files.writing import check_target, write_bytes
 from spec.language.called import called
 from spec.language.errors import OutputError, SpecError
@@ -19,17 +19,15 @@ if TYPE_CHECKING:
 
 __all__ = ["check_folder", "events_in", "read_file", "read_index", "read_suite", "write_folder"]
 
+T = TypeVar("T")
+
 _LARGEST: Final = 64 << 20
 _BESIDE: Final = (INDEX, "index.md", "index.csv")
 
 
 def read_file(path: Path) -> bytes:
     """What a file holds; raises OSError or ValueError, where it is none or is too large."""
-    with open_plain(path) as file:
-        content = file.read(_LARGEST + 1)
-    if len(content) > _LARGEST:
-        raise ValueError(f"it has more than {_LARGEST >> 20} MiB")
-    return content
+    return read_plain(path, _LARGEST)
 
 
 def events_in(content: bytes) -> list[Event]:
@@ -43,12 +41,8 @@ def read_suite(folder: Path) -> Suite:
     Raises:
         SpecError: there is none, it is none of this form, or a trace lies elsewhere.
     """
-    path = folder / INDEX
-    try:
-        suite = decode_json(read_file(path), Suite)
-    except (OSError, ValueError) as problem:
-        raise _unreadable(path, problem) from None
-    _check_form(path, suite.schema, suite.rows)
+    suite = _decoded(folder / INDEX, Suite)
+    _check_form(folder / INDEX, suite.schema, suite.rows)
     for row in suite.rows:
         _check_place(row)
     return suite
@@ -60,14 +54,19 @@ def read_index(folder: Path) -> dict[str, Any]:
     Raises:
         SpecError: there is none, or it is no index of a suite.
     """
-    path = folder / INDEX
-    try:
-        index: dict[str, Any] = decode_json(read_file(path), dict[str, Any])
-    except (OSError, ValueError) as problem:
-        raise _unreadable(path, problem) from None
+    index = _decoded(folder / INDEX, dict[str, Any])
     rows = index.get("rows")
-    _check_form(path, index.get("schema"), rows if isinstance(rows, list) else [])
+    _check_form(folder / INDEX, index.get("schema"), rows if isinstance(rows, list) else [])
     return index
+
+
+def _decoded(path: Path, kind: type[T]) -> T:
+    try:
+        return decode_json(read_file(path), kind)
+    except (OSError, ValueError) as problem:
+        cause = f"cannot read {path}: {' '.join(str(problem).split())}"
+        writes = f"{called('proofs counterexamples -o DIR')} writes a suite"
+        raise SpecError(cause, writes) from None
 
 
 def _check_form(path: Path, schema: object, rows: Any) -> None:
@@ -81,11 +80,6 @@ def _check_place(row: Row) -> None:
     """Raise SpecError where the trace of a row is no file of the folder."""
     if row.trace is not None and (set("/\\\0") & {*row.trace} or row.trace.startswith(".")):
         raise SpecError(f"the trace {row.trace!r} is not in the folder of the suite")
-
-
-def _unreadable(path: Path, problem: Exception) -> SpecError:
-    cause = f"cannot read {path}: {' '.join(str(problem).split())}"
-    return SpecError(cause, f"{called('proofs counterexamples -o DIR')} writes a suite")
 
 
 def check_folder(folder: Path, *, force: bool) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+import msgspec
 
 from models.framework.model import Fact
 from models.framework.shims import claim_of
@@ -10,7 +12,7 @@ from spec.contract.obligations import OBLIGATIONS
 from spec.events.alphabet import KINDS, Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from models.framework.model import Emitted
     from models.framework.shims import Shim
@@ -21,33 +23,14 @@ __all__ = ["story"]
 
 
 def story(found: Refutation) -> str:
-    """What happened, what the reader concluded, and what that breaks."""
+    """What happened, what the reader concluded, and what that breaks, or why no run breaks it."""
     if found.run is None or found.shown is None:
-        return why_none(found)
-    shim = found.inference.shim
-    sentences = [
-        sentence
-        for _, emits in found.run.steps
-        for each in emits
-        if (sentence := _sentence(each, shim))
-    ]
-    rule = _rule(found)
-    return " ".join([*sentences, f"This breaks {found.shown}: {rule}."])
-
-
-def why_none(found: Refutation) -> str:
-    """Why no run of the model refutes the inference."""
-    answers = {name: str(each.answer) for name, each in found.outcomes.items()}
-    named = ", ".join(f"{name} {answer}" for name, answer in answers.items())
-    return f"No run of this model breaks it: {named}."
-
-
-def _rule(found: Refutation) -> str:
-    """Why the obligation is broken at the last event, in the words of its rule."""
-    name = found.shown or ""
-    rule = found.rule
-    broken = [each for each in OBLIGATIONS[name].rules if each.name == rule]
-    return broken[0].why if broken else "it is violated"
+        named = ", ".join(f"{name} {each.answer}" for name, each in found.outcomes.items())
+        return f"No run of this model breaks it: {named}."
+    emitted = (each for _, emits in found.run.steps for each in emits)
+    sentences = [_sentence(each, found.inference.shim) for each in emitted]
+    why = next(each.why for each in OBLIGATIONS[found.shown].rules if each.name == found.rule)
+    return " ".join([*filter(None, sentences), f"This breaks {found.shown}: {why}."])
 
 
 def _sentence(said: Emitted, shim: Shim) -> str:
@@ -73,47 +56,44 @@ def _sentence(said: Emitted, shim: Shim) -> str:
     return f"The reader sees {said.name}{who}, and takes it for {kind}."
 
 
+_SAYS: Final[Mapping[Kind, str]] = {
+    Kind.REQUEST_ARRIVED: (
+        "Request {who} arrives; it needs {needed} of {usable} blocks for itself alone."
+    ),
+    Kind.PREFIX_LOOKUP: "{who} looks up {about}: {held} of {asked} blocks are found.",
+    Kind.BLOCK_CACHED: "{blocks} now {hold} {about} at {places}.",
+    Kind.BLOCK_EVICTED: "{blocks} {are} evicted{for_whom}.",
+    Kind.BLOCK_LOST: "{blocks} {are} lost to a reset or a failure.",
+    Kind.REQUEST_FINISHED: "{who} ends.",
+    Kind.STORE_FINISHED: "A copy of {about} is in the offload tier.",
+    Kind.HOST_COPY_LOST: "The copy of {about} in the offload tier is gone.",
+    Kind.LOAD_FINISHED: "{about} is loaded back for {who}.",
+    Kind.LOAD_FAILED: "Loading {about} back for {who} fails.",
+    Kind.PREFIX_REUSED: "{who} uses {about}.",
+    Kind.REQUEST_ROUTED: "The router sends {who} to {worker}, at a cost of {cost}.",
+    Kind.REUSE_SERVED: "{who} {hits} {about}.",
+}
+"""Sentences about facts; of other events the kind is worded."""
+
+
 def _of_event(event: Event) -> str:
     """A fact, or a report of a runtime with claims, in a sentence."""
-    about = event.object_id or event.claim_id or "the pool"
-    blocks = _listed("block", event.block_ids)
-    who = event.request_id
-    match event.kind:
-        case Kind.REQUEST_ARRIVED:
-            needs = f"{event.needed} of {event.usable} blocks for itself alone"
-            return f"Request {who} arrives; it needs {needs}."
-        case Kind.PREFIX_LOOKUP:
-            return f"{who} looks up {about}: {event.held} of {event.asked} blocks are found."
-        case Kind.BLOCK_CACHED:
-            places = _listed("position", event.positions)
-            return f"{blocks} now {_verb(event, 'hold')} {about} at {places.lower()}."
-        case Kind.BLOCK_EVICTED:
-            return f"{blocks} {_be(event)} evicted{f' for {who}' if who else ''}."
-        case Kind.BLOCK_LOST:
-            return f"{blocks or 'All blocks'} {_be(event)} lost to a reset or a failure."
-        case Kind.REQUEST_FINISHED:
-            return f"{who} ends."
-        case Kind.STORE_FINISHED:
-            return f"A copy of {about} is in the offload tier."
-        case Kind.HOST_COPY_LOST:
-            return f"The copy of {about} in the offload tier is gone."
-        case Kind.LOAD_FINISHED:
-            return f"{about} is loaded back for {who}."
-        case Kind.LOAD_FAILED:
-            return f"Loading {about} back for {who} fails."
-        case Kind.PREFIX_REUSED:
-            return f"{who} uses {about}."
-        case Kind.REQUEST_ROUTED:
-            return f"The router sends {who} to {event.worker}, at a cost of {event.cost}."
-        case Kind.REUSE_SERVED:
-            return f"{who} {'hits' if event.hit else 'misses'} {about}."
-    return _plain(event)
-
-
-def _plain(event: Event) -> str:
-    says = KINDS[event.kind].says
-    names = [name for name in (event.claim_id, event.request_id) if name]
-    return f"{says[0].upper()}{says[1:]}{f' ({chr(44).join(names)})' if names else ''}."
+    if event.kind not in _SAYS:
+        says = KINDS[event.kind].says
+        names = ",".join(name for name in (event.claim_id, event.request_id) if name)
+        return f"{says[0].upper()}{says[1:]}{f' ({names})' if names else ''}."
+    one = len(event.block_ids) == 1
+    return _SAYS[event.kind].format(
+        **msgspec.structs.asdict(event),
+        who=event.request_id,
+        for_whom=f" for {event.request_id}" if event.request_id else "",
+        about=event.object_id or event.claim_id or "the pool",
+        blocks=_listed("block", event.block_ids) or "All blocks",
+        places=_listed("position", event.positions).lower(),
+        hold="holds" if one else "hold",
+        are="is" if one else "are",
+        hits="hits" if event.hit else "misses",
+    )
 
 
 def _blocks(count: int) -> str:
@@ -127,11 +107,3 @@ def _listed(what: str, numbers: Iterable[int | str]) -> str:
     *most, last = found
     listed = f"{', '.join(most)} and {last}" if most else last
     return f"{what.capitalize()}{'s' if most else ''} {listed}"
-
-
-def _verb(event: Event, verb: str) -> str:
-    return f"{verb}s" if len(event.block_ids) == 1 else verb
-
-
-def _be(event: Event) -> str:
-    return "is" if len(event.block_ids) == 1 else "are"

@@ -21,18 +21,13 @@ if TYPE_CHECKING:
 
 __all__ = ["changes", "read_rows"]
 
-_RANKS: Final = {
-    label: rank
-    for rank, label in enumerate(
-        (
-            Label.REJECTED,
-            Label.UNKNOWN,
-            Label.APPROXIMATE,
-            Label.SOUND_WITH_ADAPTER,
-            Label.NATIVE_SOUND,
-        )
-    )
-}
+_RANKS: Final = (
+    Label.REJECTED,
+    Label.UNKNOWN,
+    Label.APPROXIMATE,
+    Label.SOUND_WITH_ADAPTER,
+    Label.NATIVE_SOUND,
+)
 """From worst to best, for saying which way a label went."""
 
 _KINDS: Final[dict[str, type[StrEnum]]] = {
@@ -133,7 +128,7 @@ def _change(old: RowView | None, new: RowView) -> Change | None:
 def _way(old: str, new: str) -> str | None:
     if old == new:
         return None
-    return "upgrade" if _RANKS[Label(new)] > _RANKS[Label(old)] else "downgrade"
+    return "upgrade" if _RANKS.index(Label(new)) > _RANKS.index(Label(old)) else "downgrade"
 
 
 def _gone(row: RowView) -> Change:

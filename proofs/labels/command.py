@@ -14,7 +14,7 @@ from proofs.labels.changes import changes, read_rows
 from proofs.labels.label_text import put_anchors, put_changes, put_explained, put_lost, put_rows
 from proofs.labels.select import checked_evidence, descriptors, label
 from proofs.labels.tables import as_csv, as_markdown
-from proofs.labels.view import Changes, Rows, anchors_of, lost_anchors, view_all
+from proofs.labels.view import Changes, Rows, view_all
 from spec.claims.states import Mode
 from spec.cli.arguments import path_option
 from spec.cli.common import Code, OutputOption, json_page, print_text, write_output
@@ -129,9 +129,7 @@ def _lower(
         require_evidence=require_evidence,
         nowhere=found.nowhere,
     )
-    lost = lost_anchors(found.descriptors, found.nowhere)
-    anchors = anchors_of(found.descriptors, found.nowhere)
-    rows = view_all(labelled, lost, anchors, require_evidence=require_evidence)
+    rows = view_all(labelled, found.descriptors, found.nowhere, require_evidence=require_evidence)
     if old is not None:
         names = None if every else [each.name for each in found.descriptors]
         changed = changes(

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Final
-
-import msgspec
+from typing import TYPE_CHECKING, Final
 
 from proofs.labels.controls import CONTROLS, Control, run_control
 from proofs.labels.label_text import LABEL_SAYS, RESTS_SAYS, SUBTYPE_SAYS, codes, last_column
 from proofs.labels.select import descriptors, label
 from proofs.labels.view import cite, rows_schema, view
+from spec.cli.common import json_page
 from spec.contract.modes import Bundle
 from spec.contract.obligations import OBLIGATIONS
 from spec.docs.markdown import table
@@ -193,5 +192,5 @@ def _schema(model: type[BaseModel], name: str) -> str:
     return _json(framed_schema(name, COMMAND, model.model_json_schema(by_alias=True)))
 
 
-def _json(value: dict[str, Any]) -> str:
-    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n"
+def _json(value: object) -> str:
+    return json_page(value).decode()

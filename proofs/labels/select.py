@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from models.catalog import FOLDER, NAMES, descriptor
 from monitor.evidence.joined import take_joined_evidence
@@ -24,6 +23,7 @@ from spec.lowering.relation import lower
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from io import BufferedReader
 
     from spec.contract.modes import Bundle
     from spec.lowering.descriptor import Descriptor
@@ -32,11 +32,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Chosen", "checked_evidence", "descriptors", "label"]
 
-_CHUNK = 1 << 20
 
-
-@dataclass(frozen=True, slots=True)
-class Chosen:
+class Chosen(NamedTuple):
     """The selected descriptors, in order.
 
     `nowhere` has the anchors that do not exist, by descriptor and anchor name, with the reason.
@@ -148,16 +145,13 @@ def _taken_again(path: Path, evidence: EvidenceFile) -> EvidenceFile:
 
 
 def _sha256(path: Path, where: str) -> str:
-    digest = hashlib.sha256()
     try:
         if path.exists() and not path.is_file():
             raise DocumentError(f"{path} is not a file", "name the trace")
         with open_file(path) as file:
-            while chunk := file.read(_CHUNK):
-                digest.update(chunk)
+            return hashlib.file_digest(cast("BufferedReader", file), "sha256").hexdigest()
     except DocumentError as problem:
         raise DocumentError(f"{where}: {problem.cause}", "put it back") from None
     except (OSError, ValueError) as problem:
         reason = getattr(problem, "strerror", None) or str(problem)
         raise DocumentError(f"{where}: cannot read {path}: {reason}", "put it back") from None
-    return digest.hexdigest()

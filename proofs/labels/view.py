@@ -33,9 +33,7 @@ __all__ = [
     "Otherwise",
     "RowView",
     "Rows",
-    "anchors_of",
     "cite",
-    "lost_anchors",
     "rows_schema",
     "view",
     "view_all",
@@ -217,47 +215,37 @@ def view(row: Row) -> RowView:
 
 def view_all(
     rows: Sequence[Row],
-    nowhere: Sequence[Lost] = (),
-    anchors: Sequence[Anchors] = (),
+    found: Sequence[Descriptor],
+    nowhere: Mapping[str, Mapping[str, str]],
     *,
     require_evidence: bool = False,
 ) -> Rows:
-    """The published rows, with the anchors of their descriptors."""
+    """The published rows, with the anchors of their descriptors.
+
+    Args:
+        nowhere: the anchors of each descriptor that do not exist, with the reason.
+    """
+    outside = {each.name: elsewhere(each) for each in found}
     return Rows(
         SCHEMA,
         __version__,
         spec_digest(),
         [view(row) for row in rows],
         require_evidence=require_evidence,
-        nowhere=list(nowhere),
-        anchors=list(anchors),
+        nowhere=[
+            Lost(each.name, name, each.anchors[name].path or "", why)
+            for each in found
+            for name, why in nowhere[each.name].items()
+        ],
+        anchors=[
+            Anchors(
+                each.name,
+                [a for a in each.anchors if a not in {*outside[each.name], *nowhere[each.name]}],
+                list(outside[each.name]),
+            )
+            for each in found
+        ],
     )
-
-
-def anchors_of(
-    found: Sequence[Descriptor], nowhere: Mapping[str, Mapping[str, str]]
-) -> list[Anchors]:
-    """The anchors that exist, and those that were not opened, of each descriptor."""
-    outside = {each.name: elsewhere(each) for each in found}
-    return [
-        Anchors(
-            each.name,
-            [a for a in each.anchors if a not in {*outside[each.name], *nowhere[each.name]}],
-            list(outside[each.name]),
-        )
-        for each in found
-    ]
-
-
-def lost_anchors(
-    found: Sequence[Descriptor], nowhere: Mapping[str, Mapping[str, str]]
-) -> list[Lost]:
-    """The anchors of descriptors that do not exist; `nowhere` has them by descriptor and anchor."""
-    return [
-        Lost(each.name, name, each.anchors[name].path or "", why)
-        for each in found
-        for name, why in nowhere.get(each.name, {}).items()
-    ]
 
 
 def rows_schema() -> dict[str, Any]:

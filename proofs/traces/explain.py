@@ -7,7 +7,6 @@ previous state.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from io import BufferedReader
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple, cast
 
 import msgspec
@@ -28,7 +27,7 @@ from spec.digest import spec_digest
 from spec.events.alphabet import FACTS
 from spec.events.fields import fields_of
 from spec.files.json_text import decode_json
-from spec.files.plain import open_plain
+from spec.files.plain import read_plain
 from spec.language.verdicts import Verdict
 from spec.stream.claim import AT
 from spec.stream.outcome import ModeVerdict
@@ -36,7 +35,7 @@ from spec.stream.outcome import ModeVerdict
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from monitor.input.records import Account, At
+    from monitor.input.records import At
     from monitor.report.verdict import Report
     from spec.events.canonical import Event
     from spec.stream.claim import Claim
@@ -140,10 +139,12 @@ def explain(
         SpecError: an ITF trace is of another specification, or carries no events.
     """
     asked = Asked(mode, bundle, claim=claim)
-    streams, source = Streams(mode, bundle, only=claim, watched=True), _records(trace, stdin)
+    streams = Streams(mode, bundle, only=claim, watched=True)
+    source = _of_itf(trace) if trace.endswith(ITF) else Source([trace], stdin=stdin)
     taken = _take(source, streams, asked)
     streams.finish()
-    report = concluded(asked, found_in(streams, source.accounts))
+    accounts = source.accounts if isinstance(source, Source) else []
+    report = concluded(asked, found_in(streams, accounts))
     return _explained(trace, asked, report, streams, taken)
 
 
@@ -221,35 +222,10 @@ _MOST: Final = 1 << 26  # bytes of an ITF trace
 _WRONG: Final = (Verdict.VIOLATED, Verdict.INCONCLUSIVE)
 
 
-class _Itf:
-    """The records of an ITF trace, one for each event."""
-
-    def __init__(self, trace: str) -> None:
-        self.accounts: list[Account] = []
-        self.size = 0
-        self._trace = trace
-
-    def __iter__(self) -> Iterator[Record]:
-        return _of_itf(self._trace)
-
-
-def _records(trace: str, stdin: BinaryIO | None) -> Source | _Itf:
-    return _Itf(trace) if trace.endswith(ITF) else Source([trace], stdin=stdin)
-
-
-def _content(trace: str) -> bytes:
-    """The bytes of a file of limited size; raises OSError or ValueError."""
-    with BufferedReader(open_plain(trace)) as file:
-        content = file.read(_MOST + 1)
-    if len(content) > _MOST:
-        raise ValueError(f"it has over {_MOST} bytes")
-    return content
-
-
 def _of_itf(trace: str) -> Iterator[Record]:
     """The events in an ITF trace, one a record."""
     try:
-        document: Any = decode_json(_content(trace), object)
+        document: Any = decode_json(read_plain(trace, _MOST), object)
     except (OSError, ValueError) as problem:
         reason = getattr(problem, "strerror", None) or str(problem)
         raise InputError(trace, reason, hint="name an ITF trace in JSON") from None

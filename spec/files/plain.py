@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["NoFile", "open_new", "open_plain"]
+__all__ = ["NoFile", "open_new", "open_plain", "read_plain"]
 
 _KINDS: Final = {
     stat.S_IFIFO: "a pipe",
@@ -45,6 +45,19 @@ def open_plain(path: str | Path) -> io.FileIO:
         file.close()
         raise
     return file
+
+
+def read_plain(path: str | Path, most: int) -> bytes:
+    """What a file holds.
+
+    Raises:
+        NoFile, OSError, ValueError: it cannot be read, or holds more than `most` bytes.
+    """
+    with io.BufferedReader(open_plain(path)) as file:
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise ValueError(f"it has over {most} bytes")
+    return content
 
 
 def open_new(path: str | Path) -> io.FileIO:
