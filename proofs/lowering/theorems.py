@@ -89,10 +89,6 @@ def theorems(universe: Universe, names: Sequence[str] | None = None) -> Iterator
         yield _BUILD[name](build, name)
 
 
-def _positive(before: Label, _: Label) -> bool:
-    return before in POSITIVE
-
-
 def _not_positive(before: Label, _: Label) -> bool:
     return before not in POSITIVE
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from monitor.report.verdict import ModeChoice
-from spec.cli.layout import wrap
+from spec.cli.layout import Page
 from spec.contract.modes import MODES
 from spec.digest import SHORT
 from spec.language.prose import counted, printable
@@ -13,9 +13,9 @@ from spec.language.verdicts import Verdict
 from spec.stream.outcome import ModeVerdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
-    from proofs.traces.explain import Change, Explanation, Happened, Step, Stop
+    from proofs.traces.explain import Change, Explanation, Step, Stop
 
 __all__ = ["MOST", "as_page"]
 
@@ -31,32 +31,36 @@ _SILENT: Final = (
 
 def as_page(story: Explanation, most: int = MOST) -> str:
     """The explanation as text, with at most about `most` lines of the trace shown."""
-    lines = [*_verdict(story), "", *_head(story)]
+    out = Page()
+    _put_verdict(out, story)
+    out.put()
+    _put_head(out, story)
     if story.modes:  # by no mode, nothing was looked at
-        lines += ["", *_eventful(story, most)]
-    return "".join(f"{line.rstrip()}\n" for line in lines)
+        out.put()
+        _put_eventful(out, story, most)
+    return str(out)
 
 
-def _head(story: Explanation) -> Iterator[str]:
+def _put_head(out: Page, story: Explanation) -> None:
     name = "standard input" if story.trace == "-" else printable(story.trace)
-    yield from _wrap(f"{name}: {counted(story.read, 'line')} with events", 0, 2)
+    out.put(f"{name}: {counted(story.read, 'line')} with events", hanging=2)
     only = f", claim {printable(story.claim)} alone" if story.claim is not None else ""
     modes = ", ".join(story.modes) or "none"
     auto = story.mode is ModeChoice.AUTO
     named = f"the mode that each claim states: {modes}" if auto else f"mode {story.mode}"
     by = f"judged by {named}, {story.bundle} bundle{only}"
-    yield from _wrap(f"{by} (resident-claims {story.tool}, spec {story.spec[:SHORT]})", 0, 2)
+    out.put(f"{by} (resident-claims {story.tool}, spec {story.spec[:SHORT]})", hanging=2)
 
 
-def _eventful(story: Explanation, most: int) -> Iterator[str]:
+def _put_eventful(out: Page, story: Explanation, most: int) -> None:
     """The eventful steps, with a count of the lines between them."""
     last, steps = 0, [step for step in story.steps if _is_eventful(step)]
     alone = len({change.claim for step in steps for change in step.changes}) == 1
     for step in _shown(steps, story.stop, most):
-        yield from _gap(steps, last, step.number)
-        yield from _step(step, alone)
+        _put_gap(out, steps, last, step.number)
+        _put_step(out, step, alone)
         last = step.number
-    yield from _gap(steps, last, story.read + 1)
+    _put_gap(out, steps, last, story.read + 1)
 
 
 def _is_eventful(step: Step) -> bool:
@@ -80,30 +84,27 @@ def _shown(steps: list[Step], stop: Stop | None, most: int) -> list[Step]:
     return [step for step in steps if step.number in numbers]
 
 
-def _gap(steps: Sequence[Step], after: int, before: int) -> Iterator[str]:
+def _put_gap(out: Page, steps: Sequence[Step], after: int, before: int) -> None:
     between = before - after - 1
     eventful = sum(1 for step in steps if after < step.number < before)
     if between > 0:
         quiet = between - eventful
         parts = [counted(quiet, "uneventful line")] if quiet else []
         parts += [f"{counted(eventful, 'eventful line')} left out"] if eventful else []
-        yield f"     ... {', '.join(parts)}"
+        out.put(f"... {', '.join(parts)}", indent=5)
 
 
-def _step(step: Step, alone: bool) -> Iterator[str]:
+def _put_step(out: Page, step: Step, alone: bool) -> None:
     for event in step.events:
-        yield from _wrap(f"{step.line:>4} {_event(event)}", 0, 12)
+        role = "fact  " if event.fact else "report"
+        said = f"{role} {event.kind} {printable(event.about)}"
+        out.put(f"{step.line:>4} {said}", hanging=12)
     if not step.events:
-        yield f"{step.line:>4} (no event)"
-    yield from _listed(step.changes, 12, alone)
+        out.put(f"{step.line:>4} (no event)")
+    _put_changes(out, step.changes, 12, alone)
 
 
-def _event(event: Happened) -> str:
-    role = "fact  " if event.fact else "report"
-    return f"{role} {event.kind} {printable(event.about)}"
-
-
-def _listed(changes: Iterable[Change], indent: int, alone: bool = False) -> Iterator[str]:
+def _put_changes(out: Page, changes: Iterable[Change], indent: int, alone: bool = False) -> None:
     """The changes, grouped by claim and reason.
 
     Args:
@@ -117,35 +118,36 @@ def _listed(changes: Iterable[Change], indent: int, alone: bool = False) -> Iter
         turned = f"{what} {after}" if before in _SILENT else f"{what} {before} -> {after}"
         because = f", because {printable(why)}" if why else ""
         who = "" if alone else f"{printable(claim)}: "
-        yield from _wrap(f"{who}{turned}{because}", indent, indent + 2)
+        out.put(f"{who}{turned}{because}", indent=indent, hanging=indent + 2)
         if allowed:
-            yield from _wrap(f"expected instead: {printable(allowed)}", indent + 2, indent + 4)
+            said = f"expected instead: {printable(allowed)}"
+            out.put(said, indent=indent + 2, hanging=indent + 4)
 
 
-def _verdict(story: Explanation) -> Iterator[str]:
+def _put_verdict(out: Page, story: Explanation) -> None:
     kept = story.verdict is ModeVerdict.KEPT
-    yield from _wrap(f"{story.verdict}: {_tested(story) if kept else printable(story.why)}", 0, 2)
+    out.put(f"{story.verdict}: {_tested(story) if kept else printable(story.why)}", hanging=2)
     if story.stop is not None:
-        yield from _stopped(story, story.stop)
+        _put_stop(out, story, story.stop)
     if story.owed:
-        yield "Still owed at the end:"
-        yield from _listed(story.owed, 2)
+        out.put("Still owed at the end:")
+        _put_changes(out, story.owed, 2)
     for claim in story.unjudged[:_FEW]:
         mode = "MODE" if claim.hint is None else claim.hint
         said = f"{printable(claim.claim_id)}: {printable(claim.why)}"
-        yield from _wrap(f"Not judged: {said}; --mode {mode} judges it by that mode", 0, 2)
+        out.put(f"Not judged: {said}; --mode {mode} judges it by that mode", hanging=2)
     if more := len(story.unjudged[_FEW:]):
-        yield f"Not judged: {counted(more, 'more claim')}; --format json lists them"
+        out.put(f"Not judged: {counted(more, 'more claim')}; --format json lists them")
 
 
-def _stopped(story: Explanation, stop: Stop) -> Iterator[str]:
+def _put_stop(out: Page, story: Explanation, stop: Stop) -> None:
     fine = "No line before it" if not story.fine else f"The first {counted(story.fine, 'line')}"
     verb = "was" if story.fine <= 1 else "were"
     broken = any(change.after == Verdict.VIOLATED for change in stop.changes)
     then = "violates an obligation" if broken else "cannot be judged"
     kinds = ", ".join(event.kind for event in stop.events) or "no event"
-    yield from _wrap(f"{fine} {verb} fine; line {stop.line} ({kinds}) {then}:", 0, 2)
-    yield from _listed(stop.changes, 2)
+    out.put(f"{fine} {verb} fine; line {stop.line} ({kinds}) {then}:", hanging=2)
+    _put_changes(out, stop.changes, 2)
 
 
 def _tested(story: Explanation) -> str:
@@ -153,7 +155,3 @@ def _tested(story: Explanation) -> str:
     idle, number = story.unexercised, len(names)
     said = f"{number - len(idle)} of {number} obligations exercised"
     return f"{said}, {len(idle)} not exercised: {', '.join(idle)}" if idle else said
-
-
-def _wrap(text: str, indent: int, later: int) -> list[str]:
-    return wrap(text, indent, later).split("\n")
