@@ -134,16 +134,14 @@ class Hooked(Model[HookedState]):
                 stated = fact(Kind.CLAIM_RETIRED, claim_id=what[0])
                 return Next(state._replace(live=live), (stated,))
             case "tier_reset":
-                told_of = [n for n in state.live if self._is_copied(inner, n)]
-                gone = tuple(fact(Kind.HOST_COPY_LOST, claim_id=name) for name in told_of)
+                copied = [n for n in state.live if self._is_copied(inner, n)]
+                gone = tuple(fact(Kind.HOST_COPY_LOST, claim_id=name) for name in copied)
                 return Next(state._replace(inner=inner._replace(tier=())), gone)
-            case "reset":
-                empty = inner._replace(cached=(None,) * len(inner.cached))
-                return Next(state._replace(inner=empty), (fact(Kind.BLOCK_LOST),))
-            case "lose":
-                left = (None if b == what[0] else c for b, c in enumerate(inner.cached))
-                after = state._replace(inner=inner._replace(cached=tuple(left)))
-                return Next(after, (fact(Kind.BLOCK_LOST, block_ids=what),))
+            case "reset" | "lose":
+                lost = what or range(len(inner.cached))
+                left = tuple(None if b in lost else c for b, c in enumerate(inner.cached))
+                stated = fact(Kind.BLOCK_LOST, block_ids=what)
+                return Next(state._replace(inner=inner._replace(cached=left)), (stated,))
         return self._of_model(state, action)
 
     def _of_model(self, state: HookedState, action: Action) -> Next[HookedState]:
@@ -179,8 +177,6 @@ class Hooked(Model[HookedState]):
         """What a request computed, at the positions of its prompt and not of an own part of one."""
         of = self.inner.prompts.get(event.object_id)
         before = getattr(of, "before", 0)  # a connector's prompts are objects as a whole
-        if not before:
-            return event
         return replace(event, positions=tuple(before + at for at in event.positions))
 
     def _is_copied(self, inner: Any, claim_id: str) -> bool:
@@ -199,13 +195,8 @@ class Hooked(Model[HookedState]):
 
     def _looked(self, state: HookedState, event: Event) -> list[Emitted]:
         """What a request found of each live claim that its prompt has blocks of."""
-        stated, computed = list[Emitted](), self._computed(state, event)
-        for each in self._on(state.live, event.object_id):
-            asked = min(each.size, event.asked or 0)
-            counts = {"held": min(asked, computed), "asked": asked}
-            if asked:
-                stated.append(_look_up(each, event, **counts))
-        return stated
+        on, computed = self._on(state.live, event.object_id), self._computed(state, event)
+        return _look_ups(on, event, event.asked or 0, computed)
 
     def _computed(self, state: HookedState, event: Event) -> int:
         """How many of the blocks that a look-up found are computed, up to the first that is not.
@@ -227,8 +218,7 @@ class Hooked(Model[HookedState]):
         if not any(min(event.positions) < each.size for each in on):
             return []
         there = max(event.positions) + 1
-        sizes = [min(each.size, there) for each in on]
-        return [_look_up(each, event, held=n, asked=n) for each, n in zip(on, sizes, strict=True)]
+        return _look_ups(on, event, there, there)
 
 
 def _blocks_of(emitted: Emitted) -> tuple[int | str, ...]:
@@ -236,9 +226,20 @@ def _blocks_of(emitted: Emitted) -> tuple[int | str, ...]:
     return emitted.event.block_ids if isinstance(emitted, Fact) else ()
 
 
-def _look_up(watch: Watch, event: Event, **counts: int) -> Emitted:
-    about = {"claim_id": watch.claim_id, "request_id": event.request_id}
-    return fact(Kind.PREFIX_LOOKUP, **about, **counts)
+def _look_ups(on: Iterable[Watch], event: Event, asked: int, held: int) -> list[Emitted]:
+    """What a request looked up of each claim, of so many first blocks of its prompt."""
+    sizes = {each.claim_id: min(each.size, asked) for each in on}
+    return [
+        fact(
+            Kind.PREFIX_LOOKUP,
+            claim_id=name,
+            request_id=event.request_id,
+            held=min(size, held),
+            asked=size,
+        )
+        for name, size in sizes.items()
+        if size
+    ]
 
 
 def _blocks(event: Event, **more: Any) -> list[Emitted]:

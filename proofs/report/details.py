@@ -206,16 +206,10 @@ def _put_lacking(
 def _put_redundancy(out: Page, found: Redundancy) -> None:
     for name, why in found.known.items():
         out.put(f"Known to be redundant: {name}, because {why}.", indent=2)
-    for name in found.unasked:
-        text = (
-            f"Redundant, and not listed as such: {name} (its place in spec/contract/obligations)."
-        )
-        out.put(text, "red", indent=2)
-    for name in found.needed:
-        text = (
-            f"Necessary, and listed as redundant: {name} (its place in spec/contract/obligations)."
-        )
-        out.put(text, "red", indent=2)
+    otherwise = [("Redundant, and not listed as such", name) for name in found.unasked]
+    otherwise += [("Necessary, and listed as redundant", name) for name in found.needed]
+    for says, name in otherwise:
+        out.put(f"{says}: {name} (its place in spec/contract/obligations).", "red", indent=2)
 
 
 def _put_guards(out: Page, found: Mapping[str, Lacking]) -> None:
@@ -254,9 +248,7 @@ def _mark(name: str, core: Sequence[str], in_every: Sequence[str]) -> str:
 
 
 def _length(found: PaperClause | Lacking) -> str:
-    if found.length is None:
-        return found.reason
-    return f"{found.length} event{'' if found.length == 1 else 's'}"
+    return found.reason if found.length is None else counted(found.length, "event")
 
 
 def _failed(found: Lacking) -> str:

@@ -51,9 +51,7 @@ class _EventWriter:
         self._next_block = 1
 
     def write(self, kind: Kind, **fields: Any) -> None:
-        self.events.append(
-            Event(kind=kind, stream="run", sequence=len(self.events), **_given(fields))
-        )
+        self.events.append(Event(kind=kind, stream="run", sequence=len(self.events), **fields))
 
     def register(self, claim: _Claim) -> None:
         self.write(
@@ -203,7 +201,3 @@ def _about_request(
             names = ("resident", "active", "total", "usable", "shortfall")
             fields["proof"] = CapacityProof(*(int(event[f"said_{n}"]) for n in names))
     writer.write(kind, **fields)
-
-
-def _given(fields: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in fields.items() if value is not None}
