@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from models.framework.blocks import Content, filed
+from models.framework.blocks import Content, filed, freed
 from models.framework.claims import WATCHED, Claim, Moment, blocks_of
 from models.runtimes.plugin.state import Instance, State
 from spec.claims.states import Mode
@@ -113,10 +113,8 @@ class Blocks(Moment[State]):
     def release(self, blocks: Iterable[int]) -> None:
         """Blocks lose a user; those without one go to the end of the queue, or to its front."""
         used = {*self.state.held, *(b for run in self.state.running for b in run.blocks)}
-        back = [block for block in blocks if block not in used]
-        empty = tuple(block for block in back if self.state.cached[block] is None)
-        full = tuple(block for block in back if self.state.cached[block] is not None)
-        self.change(free=(*empty, *self.state.free, *full))
+        back = (block for block in blocks if block not in used)
+        self.change(free=freed(self.state.free, self.state.cached, back))
 
     def _on(self, block: int) -> list[Claim]:
         """The claims with a priority that own a block."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import takewhile
 
+from models.framework.blocks import hits
 from models.framework.claims import WATCHED, Claim, blocks_of
 from models.framework.shims import claim_of
 from models.runtimes.plugin.blocks import Blocks
@@ -36,9 +37,7 @@ class Steps(Blocks):
 
     def _hits(self, prompt: Prompt) -> tuple[int, ...]:
         """The blocks of the longest cached prefix that a request can use."""
-        filed = self.filed()
-        found = takewhile(filed.__contains__, prompt.contents[: prompt.reusable])
-        return tuple(filed[content][0] for content in found)
+        return hits(self.state.cached, prompt.contents[: prompt.reusable], self.state.again)
 
     def _to_load(self, prompt: Prompt, hits: int) -> int:
         """How many blocks behind those that are cached the tier has."""

@@ -29,7 +29,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
 from typing import Any, ClassVar, NamedTuple
 
-from models.framework.blocks import filed_again, freed, hits
+from models.framework.blocks import cached_facts, filed_again, freed, hits
 from models.framework.model import Action, Emitted, Model, Next, fact, signal
 from models.framework.symmetry import alike
 from spec.events.alphabet import Kind
@@ -213,7 +213,7 @@ class VllmPool(Model[State]):
             filled = taken[: len(new)]
             for block, content in zip(taken, new, strict=False):
                 cached[block] = content
-            emits += self._cached(prompt, taken, new)
+            emits += cached_facts(prompt.request_id, zip(taken, new, strict=False))
         after = state._replace(
             free=free,
             cached=tuple(cached),
@@ -233,25 +233,6 @@ class VllmPool(Model[State]):
         return [
             signal("BlockRemoved", name, object_id=name) for name in names if name in self.objects
         ]
-
-    @staticmethod
-    def _cached(
-        prompt: Prompt, taken: tuple[int, ...], new: tuple[tuple[str, int], ...]
-    ) -> list[Emitted]:
-        """Blocks that a request computed, an event for each object."""
-        emits: list[Emitted] = []
-        for object_id in dict.fromkeys(name for name, _ in new):
-            pairs = [(b, at) for b, (n, at) in zip(taken, new, strict=False) if n == object_id]
-            emits.append(
-                fact(
-                    Kind.BLOCK_CACHED,
-                    request_id=prompt.request_id,
-                    object_id=object_id,
-                    block_ids=tuple(block for block, _ in pairs),
-                    positions=tuple(at for _, at in pairs),
-                )
-            )
-        return emits
 
     def _finish(self, state: State, name: str) -> Next[State]:
         """The blocks that no other request uses are free again, the last one first: what caches
