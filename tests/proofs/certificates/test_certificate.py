@@ -14,11 +14,12 @@ from proofs.certificates.write import SCHEMA, CertificateError, read, write_cert
 from proofs.check import check_mode
 from proofs.checks import lemmas
 from proofs.checks.lemmas import Valid, lemmas_of
-from proofs.cli.recheck import _print
+from proofs.cli.recheck import _put
 from proofs.logic.encode import Integers
 from proofs.model.of_mode import model_of
 from proofs.report.verdict import exit_code
 from spec.claims.states import Mode
+from spec.cli.layout import Page
 from spec.contract.modes import Bundle
 from spec.digest import spec_digest
 from tests.proofs.certificates.written import (
@@ -228,13 +229,14 @@ class TestCommand:
         assert all(line.startswith(SMALL) and line.endswith(" s") for line in pages)
         assert all(len(line) <= 80 for line in lines)
 
-    def test_several_modes(self, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_several_modes(self) -> None:
         """The first sentence names the modes that were proved, in 80 columns, too."""
         *modes, last = Mode
         answers = [Answer(mode, "initiation.smt2", 1, 1, [], [], 0.0) for mode in modes]
-        _print(Recheck("", "", "", "z3", "", "holds", answers, [last]))
+        out = Page()
+        _put(out, Recheck("", "", "", "z3", "", "holds", answers, [last]))
 
-        lines = capsys.readouterr().out.splitlines()
+        lines = str(out).splitlines()
         assert "holds: the certificate proves the theorems of best_effort, " in lines[0]
         assert all(len(line) <= 80 for line in lines)
 
