@@ -169,9 +169,13 @@ class NativeStreams:
         """Every stream is over."""
         self.judge.finish()
 
-    def found(self) -> list[StreamFound]:
-        """What each stream came to so far."""
-        return [*map(self._found, self.judge.found(self._at))]
+    def found(self, *, every: bool = True) -> list[StreamFound]:
+        """What each stream came to so far.
+
+        Args:
+            every: list every claim in hand, and not only those that were not kept.
+        """
+        return [*map(self._found, self.judge.found(self._at, every=every))]
 
     def _named(self, stream: str) -> str:
         """The name by which the core knows a stream: a file may have one that is no UTF-8."""
@@ -208,6 +212,7 @@ class NativeStreams:
                 Counter(found.verdicts),
                 Counter(found.obligations),
                 Counter(found.entered),
+                Counter(found.unlisted),
                 found.away,
             ),
         )
