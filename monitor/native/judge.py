@@ -142,18 +142,19 @@ class NativeJudge:
         troubled: int = 0,
         watched: bool = False,
     ) -> None:
-        self._bundle, self._limits, self._handle = bundle, limits, None
+        self._bundle, self._limits, self._handle = bundle, limits, ctypes.c_void_p()
         self._core = loaded()
+        self._line, self._number = self._core.rc_line, ctypes.c_uint64()
         given = table_of(bundle)
         asked = options(default, limits, troubled, only, unnamed, watched=watched)
-        self._handle = self._core.rc_new(given, len(given), asked, len(asked))
-        if self._handle is None:
+        self._handle.value = self._core.rc_new(given, len(given), asked, len(asked))
+        if not self._handle:
             raise CoreError("the native core cannot read its table", "run make native-core")
 
     def __del__(self) -> None:
-        if self._handle is not None:
+        if self._handle:
             self._core.rc_free(self._handle)
-            self._handle = None
+            self._handle.value = None
 
     def _out(self) -> bytes:
         length = ctypes.c_size_t()
@@ -182,6 +183,12 @@ class NativeJudge:
         taken = self._core.rc_feed(self._handle, block, len(block), start, number)
         lines, size = divmod(self._checked(taken), 1 << 32)
         return size, lines
+
+    def feed_line(self, line: bytes, number: int) -> bool:
+        """Take one line, unless it is no canonical event; return whether it was taken."""
+        self._number.value = number
+        taken: int = self._line(self._handle, line, len(line), self._number)
+        return taken > 0 or self._checked(taken) > 0
 
     def take(
         self,
