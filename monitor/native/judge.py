@@ -148,11 +148,11 @@ class NativeJudge:
         given = table_of(bundle)
         asked = options(default, limits, troubled, only, unnamed, watched=watched)
         self._handle.value = self._core.rc_new(given, len(given), asked, len(asked))
-        if not self._handle:
+        if self._handle.value is None:
             raise CoreError("the native core cannot read its table", "run make native-core")
 
     def __del__(self) -> None:
-        if self._handle:
+        if self._handle.value is not None:
             self._core.rc_free(self._handle)
             self._handle.value = None
 
@@ -382,9 +382,20 @@ class _Made(NamedTuple):
         mode, entered, found = row.mode, row.entered, row.found
         findings = dict(zip(self._names(mode), map(self._finding, found), strict=True))
         verdict, why = _decided(mode, entered, tuple([each.verdict for each in found]), self.bundle)
-        stated = row.claim_id, mode, row.stated_mode, row.other_mode
-        stood = row.state, entered, row.final, verdict, why
-        return ClaimOutcome(*stated, *stood, findings, row.period, row.turned_away)
+        return ClaimOutcome(
+            row.claim_id,
+            mode,
+            row.stated_mode,
+            row.other_mode,
+            row.state,
+            entered,
+            row.final,
+            verdict,
+            why,
+            findings,
+            row.period,
+            row.turned_away,
+        )
 
 
 @cache
