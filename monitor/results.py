@@ -58,18 +58,21 @@ TROUBLED: Final = 1_000
 
 @dataclass
 class Ended:
-    """Counts claims that ended and are not listed, by the mode that judged them.
+    """Counts claims that are not listed, by the mode that judged them.
 
     Attributes:
         verdicts: how many claims have each verdict; the mode is None where no mode judged a claim.
         obligations: how many have each verdict on an obligation.
         entered: how many were owed anything.
+        unlisted: how many are in hand and were kept, and are not listed because nobody asks for
+            them.
         away: claims that no mode judged and to which nothing was owed.
     """
 
     verdicts: Counter[tuple[Mode | None, ModeVerdict]] = field(default_factory=Counter)
     obligations: Counter[tuple[Mode | None, str, Verdict]] = field(default_factory=Counter)
     entered: Counter[Mode | None] = field(default_factory=Counter)
+    unlisted: Counter[Mode | None] = field(default_factory=Counter)
     away: int = 0
 
     def note(self, outcome: ClaimOutcome) -> None:
@@ -86,6 +89,7 @@ class Ended:
             Counter({key: n for key, n in self.verdicts.items() if key[0] is mode}),
             Counter({key: n for key, n in self.obligations.items() if key[0] is mode}),
             Counter({mode: self.entered[mode]}),
+            Counter({mode: self.unlisted[mode]}),
             self.away if mode is None else 0,
         )
 
@@ -94,6 +98,7 @@ class Ended:
         self.verdicts += other.verdicts
         self.obligations += other.obligations
         self.entered += other.entered
+        self.unlisted += other.unlisted
         self.away += other.away
 
 

@@ -108,7 +108,7 @@ class NativeStreams:
     def take(self, record: Record, line: bytes = b"") -> None:
         """Judge one line; `line` is its text, where it is a canonical event."""
         number = self._number(record.at)
-        if line and self.judge.feed(line, number)[0]:
+        if line and self.judge.feed_line(line, number):
             return
         self.read.note(record)
         stamp, form = record.stamp, record.stamp.form
@@ -125,7 +125,7 @@ class NativeStreams:
         whether it was.
         """
         line = text_of(event)
-        return bool(line) and file == self.files[0] and self.judge.feed(line, number)[0] > 0
+        return bool(line) and file == self.files[0] and self.judge.feed_line(line, number)
 
     def lose(self, at: At, why: str, name: str | None = None) -> None:
         """Lines may be missing here from a stream, or from all that there are so far."""
@@ -169,9 +169,13 @@ class NativeStreams:
         """Every stream is over."""
         self.judge.finish()
 
-    def found(self) -> list[StreamFound]:
-        """What each stream came to so far."""
-        return [*map(self._found, self.judge.found(self._at))]
+    def found(self, *, every: bool = True) -> list[StreamFound]:
+        """What each stream came to so far.
+
+        Args:
+            every: list every claim in hand, and not only those that were not kept.
+        """
+        return [*map(self._found, self.judge.found(self._at, every=every))]
 
     def _named(self, stream: str) -> str:
         """The name by which the core knows a stream: a file may have one that is no UTF-8."""
@@ -208,6 +212,7 @@ class NativeStreams:
                 Counter(found.verdicts),
                 Counter(found.obligations),
                 Counter(found.entered),
+                Counter(found.unlisted),
                 found.away,
             ),
         )

@@ -26,8 +26,10 @@ import msgspec
 
 from monitor.check.files import EXIT_CODES, check
 from monitor.native import CHOICE, library
+from monitor.report.report_text import as_text
 from runtime_hooks.settings.config import TAKEN
 from spec.claims.states import Mode
+from spec.cli.layout import Plain
 from spec.contract.modes import Bundle
 from spec.events.canonical import Event
 from spec.stream.outcome import ModeVerdict
@@ -129,9 +131,12 @@ def decode(path: Path, decoder: msgspec.json.Decoder[Any]) -> None:
 
 
 def judge(path: Path, mode: Mode | None, core: str = "") -> None:
-    """From the file to a verdict by a judge, or the usual one; it must be that it is kept."""
+    """From the file to a verdict and its text by a judge, or the usual one, as the command does it;
+    it must be that it is kept.
+    """
     with patch.dict(os.environ, {CHOICE: core} if core else {}):
-        report = check([str(path)], mode, Bundle.CONTRACT)
+        report = check([str(path)], mode, Bundle.CONTRACT, every=False)
+    as_text(report, Plain())
     if report.verdict is not ModeVerdict.KEPT:
         raise AssertionError(f"{path.name}: {report.verdict}, {report.why}")
 

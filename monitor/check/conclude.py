@@ -363,7 +363,7 @@ def _forgotten(ended: Ended) -> Forgotten:
     for (_, name, verdict), number in ended.obligations.items():
         by_name.setdefault(name, {})[verdict] = number
     verdicts = {verdict: number for (_, verdict), number in ended.verdicts.items()}
-    return Forgotten(ended.verdicts.total(), verdicts, by_name)
+    return Forgotten(ended.verdicts.total() - ended.unlisted.total(), verdicts, by_name)
 
 
 def _forgotten_of(modes: Sequence[ModeReport]) -> Forgotten:
@@ -371,11 +371,12 @@ def _forgotten_of(modes: Sequence[ModeReport]) -> Forgotten:
         return modes[0].forgotten
     verdicts: Counter[ModeVerdict] = Counter()
     obligations: dict[str, Counter[Verdict]] = {}
+    number = sum(each.forgotten.claims for each in modes)
     for each in modes:
         verdicts.update(each.forgotten.verdicts)
         for name, found in each.forgotten.obligations.items():
             obligations.setdefault(name, Counter()).update(found)
-    return Forgotten(verdicts.total(), dict(verdicts), {n: dict(f) for n, f in obligations.items()})
+    return Forgotten(number, dict(verdicts), {n: dict(f) for n, f in obligations.items()})
 
 
 def _theorem(found: Found) -> Applies:

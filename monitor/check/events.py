@@ -136,7 +136,8 @@ class EventMonitor:
                 then on, so the verdict is inconclusive at best.
             SpecError: `finish` was called.
         """
-        self._is_open()
+        if self._report is not None:
+            self._is_open()
         account = self._account
         account.lines = line = account.lines + 1
         if not (isinstance(event, Event) and self._streams.take_event(event, account.file, line)):
@@ -146,7 +147,8 @@ class EventMonitor:
                 self.reject(error)
                 raise
             self._streams.take(record)
-        self._call()
+        if self._on_violation is not None:
+            self._call()
 
     @property
     def account(self) -> Account:

@@ -59,6 +59,7 @@ def check(
     lenient: bool = False,
     window: Window | None = None,
     jobs: int = 1,
+    every: bool = True,
     limits: Limits | None = None,
     how: Extraction = PLAIN,
     stdin: BinaryIO | None = None,
@@ -79,6 +80,9 @@ def check(
             this reaches, and drop those that say the same twice; by default lines are taken as they
             come.
         jobs: judge so many files at once, each in a process of its own.
+        every: list every claim. A report for text or annotations needs those alone that were not
+            kept; the native core may then count the others in `forgotten.verdicts` and
+            `forgotten.obligations`.
         limits: how much of each stream is followed at once; by default all.
         how: how lines of events are taken out of a log. Where other lines are skipped, a line that
             begins with an object and cannot be read is counted as with `lenient`.
@@ -101,7 +105,9 @@ def check(
     if core() == "native" and not (engines or window or how.skip or timeline):
         from monitor.check.native import judge_natively
 
-        judge: Judge = partial(judge_natively, asked, lenient, how)
+        # Whether a claim goes on in another file, or occurs, is seen in the list.
+        every = every or claim is not None or len(paths) > 1
+        judge: Judge = partial(judge_natively, asked, every, lenient, how)
     else:
         judge = partial(_judge_files, asked, lenient, window, engines, how, timeline)
     if jobs > 1 and len(set(paths) - {STDIN}) > 1 and not (engines or timeline):

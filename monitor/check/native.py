@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, BinaryIO
 
-from monitor.check.conclude import Found, found_in
+from monitor.check.conclude import Found
 from monitor.durable.collector import seldom
 from monitor.input.engines import explained
 from monitor.input.errors import InputError
@@ -29,6 +29,7 @@ __all__ = ["judge_natively"]
 @seldom()
 def judge_natively(
     asked: Asked,
+    every: bool,
     lenient: bool,
     how: Extraction,
     paths: Sequence[str],
@@ -39,6 +40,7 @@ def judge_natively(
     """What is found in some files, none of which is a rank of an engine.
 
     Args:
+        every: list every claim, also those that were kept.
         lenient: lines that cannot be read are left out and counted.
         how: how lines of events are taken out of a log; none is skipped.
         stdin: what `-` stands for.
@@ -60,7 +62,7 @@ def judge_natively(
             if progress is not None:
                 progress(size + lines.size)
         size += lines.size
-        found.join(file.finish(lines.sha256))
+        found.join(file.finish(lines.sha256, every=every))
     return found
 
 
@@ -104,14 +106,18 @@ class _File:
         self._account.reject(error)
         self._streams.reject(error)
 
-    def finish(self, sha256: str) -> Found:
-        """What was found; `sha256` is of the file."""
+    def finish(self, sha256: str, *, every: bool) -> Found:
+        """What was found; `sha256` is of the file. Where Python read lines all claims are listed:
+        those that were kept name the form of the words in which they state their mode.
+        """
         for record in () if self._reader is None else self._reader.flush():
             self._streams.take(explained(record, {}))
         self._account.sha256 = sha256
         self._account.form = "" if self._reader is None else self._reader.says
         self._streams.finish()
-        return found_in(self._streams, [self._account])
+        every = every or self._reader is not None
+        found = self._streams.found(every=every)
+        return Found([self._account], self._streams.occurred, found)
 
     def _read(self, line: bytes, number: int) -> None:
         """A line that the core leaves to the reader in Python."""

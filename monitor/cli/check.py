@@ -57,6 +57,9 @@ class CheckFormat(StrEnum):
     JUNIT = "junit"
 
 
+_LIST_EVERY = (CheckFormat.JSON, CheckFormat.JUNIT)
+
+
 def register(app: typer.Typer) -> None:
     """Add the command to an application."""
     app.command("check", epilog=_EXAMPLE)(check_traces)
@@ -127,6 +130,7 @@ def check_traces(
             lenient=lenient,
             window=window,
             jobs=jobs,
+            every=form in _LIST_EVERY,
             limits=limits,
             how=extraction_asked(strip, others),
             progress=step,

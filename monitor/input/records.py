@@ -250,7 +250,7 @@ _MANY: Final = itemgetter(
     *(
         n
         for n, name in enumerate(Event.__struct_fields__)
-        if "tuple[" in Event.__annotations__[name]
+        if "tuple[" in Event.__annotations__[name] or "Proof" in Event.__annotations__[name]
     )
 )
 """Of the fields of an event those that hold several values."""
@@ -262,11 +262,9 @@ def text_of(event: Event) -> bytes:
     if not _PLAIN.issuperset(map(type, values)):
         return b""
     try:
-        for many in _MANY(values):
-            if many and not _ITEMS.issuperset(map(type, many)):
-                return b""
-        for proof in (event.proof, event.capacity):
-            if proof is not None and not _ITEMS.issuperset(map(type, astuple(proof))):
+        for many in filter(None, _MANY(values)):
+            items = many if type(many) is tuple else astuple(many)
+            if not _ITEMS.issuperset(map(type, items)):
                 return b""
         line = EVENT_ENCODER.encode(event)
     except (TypeError, ValueError):  # a list that is none, or a text that UTF-8 cannot encode

@@ -41,6 +41,9 @@ def loaded() -> ctypes.CDLL:
     for name, (result, arguments) in signatures.items():
         function = getattr(made, name)
         function.restype, function.argtypes = result, arguments
+    # Without argument types a call takes half as long. The caller gives what C expects: a pointer,
+    # bytes, an int, and a c_uint64.
+    made.rc_line.restype = ctypes.c_int64
     return made
 
 

@@ -31,12 +31,40 @@ PlaceOf = Callable[[int, int | None], object]
 
 _VERDICTS: Final = tuple(Verdict)
 _IDLE: Final = Finding(Verdict.UNEXERCISED)
+_UNEXERCISED: Final = _VERDICTS.index(Verdict.UNEXERCISED)
 _POOLED: Final = (ModeVerdict.KEPT, ModeVerdict.VIOLATED, ModeVerdict.INCONCLUSIVE)
 _NO_RULE: Final = 255
 _USUAL: Final = Limits()
 _FAILED: Final = {-2: "another thread uses the core", -3: "the core panicked and is unusable"}
 _Reason = tuple[str, str, int, int | None]
-_Claim = tuple[str, str | None, str | None, str | None, str, bool, bool, bool, int, list[list[Any]]]
+
+
+class _Found(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """What one obligation came to, as the core writes it, and the parts of the reason."""
+
+    verdict: int
+    rule: int = _NO_RULE
+    line: int = 0
+    sequence: int | None = None
+    code: str = ""
+    text: str = ""
+    reason_line: int = 0
+    reason_sequence: int | None = None
+
+
+class _Claim(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """One claim, as the core writes it."""
+
+    claim_id: str
+    mode: Mode | None
+    stated_mode: str | None
+    other_mode: str | None
+    state: ClaimState
+    entered: bool
+    final: bool
+    turned_away: bool
+    period: int
+    found: list[_Found]
 
 
 class _Stream(msgspec.Struct, frozen=True):
@@ -51,10 +79,11 @@ class _Stream(msgspec.Struct, frozen=True):
     forgotten: int
     breaks: list[_Reason]
     left: _Reason | None
-    open: list[str | None]
-    verdicts: list[tuple[str | None, int, int]]
-    obligations: list[tuple[str | None, int, int, int]]
-    entered: list[tuple[str | None, int]]
+    open: list[Mode | None]
+    verdicts: list[tuple[Mode | None, int, int]]
+    obligations: list[tuple[Mode | None, int, int, int]]
+    entered: list[tuple[Mode | None, int]]
+    unlisted: list[tuple[Mode | None, int]]
     away: int
     claims: list[_Claim]
 
@@ -77,6 +106,7 @@ class NativeStream(NamedTuple):
     verdicts: dict[tuple[Mode | None, ModeVerdict], int]
     obligations: dict[tuple[Mode | None, str, Verdict], int]
     entered: dict[Mode | None, int]
+    unlisted: dict[Mode | None, int]
     away: int
     claims: list[ClaimOutcome]
 
@@ -112,18 +142,19 @@ class NativeJudge:
         troubled: int = 0,
         watched: bool = False,
     ) -> None:
-        self._bundle, self._limits, self._handle = bundle, limits, None
+        self._bundle, self._limits, self._handle = bundle, limits, ctypes.c_void_p()
         self._core = loaded()
+        self._line, self._number = self._core.rc_line, ctypes.c_uint64()
         given = table_of(bundle)
         asked = options(default, limits, troubled, only, unnamed, watched=watched)
-        self._handle = self._core.rc_new(given, len(given), asked, len(asked))
-        if self._handle is None:
+        self._handle.value = self._core.rc_new(given, len(given), asked, len(asked))
+        if self._handle.value is None:
             raise CoreError("the native core cannot read its table", "run make native-core")
 
     def __del__(self) -> None:
-        if self._handle is not None:
+        if self._handle.value is not None:
             self._core.rc_free(self._handle)
-            self._handle = None
+            self._handle.value = None
 
     def _out(self) -> bytes:
         length = ctypes.c_size_t()
@@ -152,6 +183,12 @@ class NativeJudge:
         taken = self._core.rc_feed(self._handle, block, len(block), start, number)
         lines, size = divmod(self._checked(taken), 1 << 32)
         return size, lines
+
+    def feed_line(self, line: bytes, number: int) -> bool:
+        """Take one line, unless it is no canonical event; return whether it was taken."""
+        self._number.value = number
+        taken: int = self._line(self._handle, line, len(line), self._number)
+        return taken > 0 or self._checked(taken) > 0
 
     def take(
         self,
@@ -210,10 +247,14 @@ class NativeJudge:
     def _look(self, what: bytes) -> list[bytes]:
         return self._call(self._core.rc_look, what).splitlines()
 
-    def found(self, place_of: PlaceOf) -> list[NativeStream]:
-        """What each stream came to, in the order of their first lines."""
-        made = _Made(self._bundle, place_of)
-        return [made.stream(_STREAMS.decode(each)) for each in self._look(b"found")]
+    def found(self, place_of: PlaceOf, *, every: bool = True) -> list[NativeStream]:
+        """What each stream came to, in the order of their first lines.
+
+        Args:
+            every: list every claim in hand, and not only those that were not kept.
+        """
+        made, what = _Made(self._bundle, place_of), b"found" if every else b"found but kept"
+        return [made.stream(_STREAMS.decode(each)) for each in self._look(what)]
 
     def counts(self) -> tuple[dict[Kind, int], dict[str, int]]:
         """How many events of each kind `feed` took, and how many claims of each stream are live."""
@@ -225,7 +266,7 @@ class NativeJudge:
         """The claims in hand of each stream."""
         made = _Made(self._bundle, place_of)
         for name, claims in map(_IN_HAND.decode, self._look(b"in hand")):
-            yield name, [made.outcome(*each) for each in claims]
+            yield name, [*map(made.outcome, claims)]
 
     def news(self, place_of: PlaceOf, *, every: bool = False) -> list[News]:
         """What is new of each stream since the last call, where anything is.
@@ -236,7 +277,7 @@ class NativeJudge:
         made, found = _Made(self._bundle, place_of), []
         for line in self._look(b"moved" if every else b"decided"):
             name, breaks, forgotten, gone, moved = _NEWS.decode(line)
-            left, here = ([made.outcome(*each) for each in claims] for claims in (gone, moved))
+            left, here = [*map(made.outcome, gone)], [*map(made.outcome, moved)]
             reasons = [made.reason(*each) for each in breaks]
             limits = limits_reached(reasons, forgotten, self._limits)
             found.append(News(name, left, here, limits, forgotten))
@@ -295,8 +336,6 @@ class _Made(NamedTuple):
 
     def stream(self, row: _Stream) -> NativeStream:
         """One stream."""
-        modes = {name: None if name is None else Mode(name) for name, _ in row.entered}
-        names = {mode: self._names(mode) for mode in modes.values()}
         return NativeStream(
             row.name,
             row.form,
@@ -307,15 +346,16 @@ class _Made(NamedTuple):
             row.forgotten,
             [self.reason(*each) for each in row.breaks],
             None if row.left is None else self.reason(*row.left),
-            [None if name is None else Mode(name) for name in row.open],
-            {(modes[name], _POOLED[verdict]): n for name, verdict, n in row.verdicts},
+            row.open,
+            {(mode, _POOLED[verdict]): n for mode, verdict, n in row.verdicts},
             {
-                (modes[name], names[modes[name]][place], _VERDICTS[verdict]): n
-                for name, place, verdict, n in row.obligations
+                (mode, self._names(mode)[place], _VERDICTS[verdict]): n
+                for mode, place, verdict, n in row.obligations
             },
-            {modes[name]: n for name, n in row.entered},
+            dict(row.entered),
+            dict(row.unlisted),
             row.away,
-            [self.outcome(*each) for each in row.claims],
+            [*map(self.outcome, row.claims)],
         )
 
     def _names(self, mode: Mode | None) -> tuple[str, ...]:
@@ -328,33 +368,34 @@ class _Made(NamedTuple):
         """A reason that the core writes."""
         return Reason(Code[code], text, self._place(line, sequence))
 
-    def _finding(self, row: list[Any]) -> Finding:
-        if len(row) == 1:
+    def _finding(self, row: _Found) -> Finding:
+        if row.verdict == _UNEXERCISED:
             return _IDLE
-        verdict, rule, line, sequence, *why = row
-        at = self._place(line, sequence)
-        reason = self.reason(*why) if why else None
-        return Finding(_VERDICTS[verdict], at, None if rule == _NO_RULE else rule, reason)
+        at = self._place(row.line, row.sequence)
+        rule, reason = None if row.rule == _NO_RULE else row.rule, None
+        if row.code:
+            reason = self.reason(row.code, row.text, row.reason_line, row.reason_sequence)
+        return Finding(_VERDICTS[row.verdict], at, rule, reason)
 
-    def outcome(
-        self,
-        claim_id: str,
-        name: str | None,
-        stated: str | None,
-        other: str | None,
-        state: str,
-        entered: bool,
-        final: bool,
-        turned: bool,
-        period: int,
-        found: list[list[Any]],
-    ) -> ClaimOutcome:
+    def outcome(self, row: _Claim) -> ClaimOutcome:
         """What one claim came to."""
-        mode = None if name is None else Mode(name)
+        mode, entered, found = row.mode, row.entered, row.found
         findings = dict(zip(self._names(mode), map(self._finding, found), strict=True))
-        verdict, why = _decided(mode, entered, tuple(row[0] for row in found), self.bundle)
-        stood = ClaimState(state), entered, final, verdict, why
-        return ClaimOutcome(claim_id, mode, stated, other, *stood, findings, period, turned)
+        verdict, why = _decided(mode, entered, tuple([each.verdict for each in found]), self.bundle)
+        return ClaimOutcome(
+            row.claim_id,
+            mode,
+            row.stated_mode,
+            row.other_mode,
+            row.state,
+            entered,
+            row.final,
+            verdict,
+            why,
+            findings,
+            row.period,
+            row.turned_away,
+        )
 
 
 @cache

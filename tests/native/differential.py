@@ -135,7 +135,11 @@ def _compared(stream: Stream, found: NativeStream, number: int) -> Difference | 
         pairs = [(a, b) for a, b in zip(ours, theirs, strict=False) if a != b]
         return Difference(number, *(pairs[0] if pairs else (len(ours), len(theirs))))
     ended = Ended(
-        Counter(found.verdicts), Counter(found.obligations), Counter(found.entered), found.away
+        Counter(found.verdicts),
+        Counter(found.obligations),
+        Counter(found.entered),
+        Counter(found.unlisted),
+        found.away,
     )
     for mine, other in (
         (judge.breaks, found.breaks),

@@ -232,12 +232,14 @@ impl Core {
         self.each(|judge, _| judge.finish());
     }
 
-    /// Append a line of JSON for each stream with what is asked for: what it came to, its claims in
-    /// hand, what is new of those that were decided or of all that were moved; or how many claims of
-    /// it are live, after a line with the events of each kind.
+    /// Append a line of JSON for each stream with what is asked for: what it came to, with all its
+    /// claims or with few of those that were kept; its claims in hand; what is new of those that were
+    /// decided or of all that were moved; or how many claims of it are live, after a line with the
+    /// events of each kind.
     pub fn look(&mut self, what: &str) -> Result<(), String> {
         match what {
-            "found" => self.each(|judge, out| outcome::stream(judge, out)),
+            "found" => self.each(|judge, out| outcome::stream(judge, true, out)),
+            "found but kept" => self.each(|judge, out| outcome::stream(judge, false, out)),
             "in hand" => self.each(|judge, out| outcome::in_hand(judge, out)),
             "decided" => self.each(|judge, out| outcome::news(judge, false, out)),
             "moved" => self.each(|judge, out| outcome::news(judge, true, out)),

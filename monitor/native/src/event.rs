@@ -84,9 +84,9 @@ impl Mark {
     }
 }
 
-const BLOCKS: i128 = 1 << 53;
+const BLOCKS: i64 = 1 << 53;
 /// The most positions that a block of a group covers.
-const SPAN: i128 = 1024;
+const SPAN: i64 = 1024;
 const PROOF: [&str; 5] = ["resident", "active", "total", "usable", "shortfall"];
 
 /// Declares the fields of an event besides its kind, each with the function that reads it.
@@ -112,6 +112,12 @@ macro_rules! fields {
         }
 
         impl Event {
+            /// Set all fields to their defaults; lists keep their memory.
+            fn clear(&mut self) {
+                self.kind = Kind::default();
+                $(self.$field.clear();)*
+            }
+
             /// Read a field; return whether it is other than by default.
             fn read(
                 &mut self, field: Field, cursor: &mut Cursor, names: &mut Names, tables: &Tables,
@@ -154,7 +160,7 @@ fields! {
         cursor.array(|cursor| Some(slot.push(number(cursor, 0, BLOCKS)?? as u64)))
     },
     lowest_priority: Option<i128> = |slot, cursor, _| {
-        *slot = number(cursor, i128::MIN, i128::MAX)?;
+        *slot = if cursor.null()? { None } else { Some(cursor.integer()?) };
         Some(())
     },
     found: bool = flag,
@@ -235,6 +241,21 @@ impl Group {
     }
 }
 
+/// A value that can be set to its default in its place. Lists and texts have the method already.
+trait Clear {
+    fn clear(&mut self);
+}
+impl<T> Clear for Option<T> {
+    fn clear(&mut self) {
+        *self = None;
+    }
+}
+impl Clear for bool {
+    fn clear(&mut self) {
+        *self = false;
+    }
+}
+
 /// Reads lines into one event, which it uses again.
 #[derive(Default)]
 pub struct Reader {
@@ -255,7 +276,8 @@ impl Reader {
     pub fn read(
         &mut self, cursor: &mut Cursor, names: &mut Names, tables: &Tables, strict: bool,
     ) -> Read<()> {
-        self.clear();
+        self.event.clear();
+        (self.given, self.other) = (0, 0);
         cursor.object(|cursor, key| {
             let field = field(key)?;
             let bit = 1 << field as u8;
@@ -273,17 +295,6 @@ impl Reader {
             self.check(tables)?;
         }
         Some(())
-    }
-
-    fn clear(&mut self) {
-        let mut old = std::mem::take(&mut self.event);
-        old.stream.clear();
-        old.block_ids.clear();
-        old.positions.clear();
-        old.keys.clear();
-        let Event { stream, block_ids, positions, keys, .. } = old;
-        self.event = Event { stream, block_ids, positions, keys, ..Event::default() };
-        (self.given, self.other) = (0, 0);
     }
 
     /// What the form cannot state: `monitor.input.dialects.canonical`.
@@ -313,21 +324,21 @@ fn once<T: Ord + Copy>(values: &[T]) -> bool {
     sorted.windows(2).all(|pair| pair[0] != pair[1])
 }
 
-fn number(cursor: &mut Cursor, least: i128, most: i128) -> Read<Option<i128>> {
+fn number(cursor: &mut Cursor, least: i64, most: i64) -> Read<Option<i64>> {
     if cursor.null()? {
         return Some(None);
     }
-    let value = cursor.integer()?;
+    let value = cursor.whole()?;
     (least <= value && value <= most).then_some(Some(value))
 }
 
 fn within(slot: &mut Option<i64>, cursor: &mut Cursor, least: i64) -> Read<()> {
-    *slot = number(cursor, least.into(), i64::MAX.into())?.map(|value| value as i64);
+    *slot = number(cursor, least, i64::MAX)?;
     Some(())
 }
 
 fn blocks(slot: &mut Option<i64>, cursor: &mut Cursor, _: &mut Names) -> Read<()> {
-    *slot = number(cursor, 0, BLOCKS)?.map(|value| value as i64);
+    *slot = number(cursor, 0, BLOCKS)?;
     Some(())
 }
 
@@ -354,7 +365,7 @@ fn sums(slot: &mut Option<[i64; 5]>, cursor: &mut Cursor, _: &mut Names) -> Read
     cursor.object(|cursor, key| {
         let at = PROOF.iter().position(|each| *each == key)?;
         let value = number(cursor, 0, BLOCKS)??;
-        sums[at].replace(value as i64).is_none().then_some(())
+        sums[at].replace(value).is_none().then_some(())
     })?;
     let [a, b, c, d, e] = sums;
     *slot = Some([a?, b?, c?, d?, e?]);
@@ -401,8 +412,8 @@ pub fn group(cursor: &mut Cursor) -> Read<(u64, Group)> {
         match key {
             "group" => at = number(cursor, 0, BLOCKS)??,
             "kind" => kind = cursor.string()?.into_owned(),
-            "window" => window = number(cursor, 0, BLOCKS)?.unwrap_or(0) as i64,
-            _ => span = number(cursor, 1, SPAN)?.unwrap_or(1) as i64,
+            "window" => window = number(cursor, 0, BLOCKS)?.unwrap_or(0),
+            _ => span = number(cursor, 1, SPAN)?.unwrap_or(1),
         }
         Some(())
     })?;

@@ -48,23 +48,18 @@ unsafe fn with(
     // SAFETY: no other thread is past the line above.
     let held = unsafe { &mut *handle };
     held.out.clear();
-    let code = match held.core.take() {
+    let Handle { core, out, .. } = held;
+    let done = core.as_mut().map(|core| catch_unwind(AssertUnwindSafe(|| work(core, out))));
+    let code = match done {
         None => PANICKED,
-        Some(mut core) => {
-            let done = catch_unwind(AssertUnwindSafe(|| {
-                let done = work(&mut core, &mut held.out);
-                (core, done)
-            }));
-            match done {
-                Err(_) => PANICKED,
-                Ok((core, done)) => {
-                    held.core = Some(core);
-                    done.unwrap_or_else(|error| {
-                        held.out = error.into_bytes();
-                        FAILED
-                    })
-                }
-            }
+        Some(Ok(Ok(code))) => code,
+        Some(Ok(Err(error))) => {
+            *out = error.into_bytes();
+            FAILED
+        }
+        Some(Err(_)) => {
+            std::mem::forget(core.take()); // to free it might panic as well
+            PANICKED
         }
     };
     held.busy.store(false, Ordering::Release);
@@ -144,6 +139,24 @@ pub unsafe extern "C" fn rc_feed(
             }
             let done = core.feed(block, number);
             Ok((core.lines << 32) as i64 | done as i64)
+        })
+    }
+}
+
+/// Take one line; return 1, or 0 where it is refused. Its length and number are given in the types
+/// that need no conversion.
+///
+/// # Safety
+/// The handle is from `rc_new`, and `data` to so many bytes.
+#[no_mangle]
+pub unsafe extern "C" fn rc_line(
+    handle: *mut Handle, data: *const u8, length: i32, number: u64,
+) -> i64 {
+    // SAFETY: the caller says so.
+    unsafe {
+        with(handle, |core, _| {
+            let line = given(data, usize::try_from(length).unwrap_or(0));
+            Ok(i64::from(core.feed(line, number) > 0))
         })
     }
 }

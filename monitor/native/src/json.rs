@@ -38,16 +38,20 @@ impl<'a> Cursor<'a> {
         self.peek().is_none()
     }
 
-    /// Go through the members of an object; `each` takes the value after a key.
+    /// Go through the members of an object; `each` takes the value after a key, and refuses keys that
+    /// it does not know: those with a backslash are not decoded.
     pub fn object(&mut self, mut each: impl FnMut(&mut Self, &str) -> Read<()>) -> Read<()> {
         self.expect(b'{')?;
         if self.peek()? == b'}' {
             return self.expect(b'}');
         }
         loop {
-            let key = self.string()?;
+            self.expect(b'"')?;
+            let start = self.at;
+            self.at += before(&self.text[start..], |word| having(word, b'"')) + 1;
+            let key = self.whole.get(start..self.at - 1)?;
             self.expect(b':')?;
-            each(self, &key)?;
+            each(self, key)?;
             if self.peek()? == b'}' {
                 return self.expect(b'}');
             }
@@ -109,19 +113,27 @@ impl<'a> Cursor<'a> {
     pub fn integer(&mut self) -> Read<i128> {
         let (negative, digits) = self.digits()?;
         let bound = if negative { i128::MIN } else { i128::MAX };
-        if digits.len() <= 18 {
-            let value = digits.iter().fold(0i64, |n, d| 10 * n + i64::from(d - b'0'));
-            return Some(i128::from(if negative { -value } else { value }));
-        }
         let value = std::str::from_utf8(digits).ok()?.parse::<i128>();
         Some(value.map_or(bound, |value| if negative { -value } else { value }))
+    }
+
+    /// A whole number of 64 bits.
+    pub fn whole(&mut self) -> Read<i64> {
+        let start = self.at;
+        let (negative, digits) = self.digits()?;
+        if digits.len() > 18 {
+            self.at = start;
+            return self.integer()?.try_into().ok();
+        }
+        let value = digits.iter().fold(0i64, |n, d| 10 * n + i64::from(d - b'0'));
+        Some(if negative { -value } else { value })
     }
 
     /// A text.
     pub fn string(&mut self) -> Read<Cow<'a, str>> {
         self.expect(b'"')?;
         let start = self.at;
-        self.at += plain(&self.text[start..]);
+        self.at += before(&self.text[start..], ends);
         match self.text.get(self.at)? {
             b'"' => {
                 self.at += 1;
@@ -179,24 +191,36 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// How many bytes come before a quote, a backslash or a control character; eight at a time.
-fn plain(text: &[u8]) -> usize {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    const HIGH: u64 = 0x8080_8080_8080_8080;
-    let below = |word: u64, bound: u64| word.wrapping_sub(ONES * bound) & !word & HIGH;
-    let mut chunks = text.chunks_exact(8);
+const ONES: u64 = 0x0101_0101_0101_0101;
+const HIGH: u64 = 0x8080_8080_8080_8080;
+
+/// The high bits of bytes that are below a bound. Above the first there may be others.
+fn below(word: u64, bound: u64) -> u64 {
+    word.wrapping_sub(ONES * bound) & !word & HIGH
+}
+
+/// The same, of bytes that are this one.
+fn having(word: u64, byte: u8) -> u64 {
+    below(word ^ (ONES * u64::from(byte)), 1)
+}
+
+/// What ends the plain part of a text: a quote, a backslash or a control character.
+fn ends(word: u64) -> u64 {
+    having(word, b'"') | having(word, b'\\') | below(word, 0x20)
+}
+
+/// How many bytes come before the first that is marked, or how many there are; eight at a time.
+fn before(text: &[u8], marked: impl Fn(u64) -> u64) -> usize {
     let mut at = 0;
-    for chunk in &mut chunks {
-        let word = u64::from_le_bytes(chunk.try_into().expect("eight bytes"));
-        let quote = below(word ^ (ONES * u64::from(b'"')), 1);
-        let found = quote | below(word ^ (ONES * u64::from(b'\\')), 1) | below(word, 0x20);
+    while let Some(chunk) = text.get(at..at + 8) {
+        let found = marked(u64::from_le_bytes(chunk.try_into().expect("eight bytes")));
         if found != 0 {
             return at + found.trailing_zeros() as usize / 8;
         }
         at += 8;
     }
-    let rest = chunks.remainder().iter();
-    at + rest.take_while(|byte| !matches!(byte, b'"' | b'\\' | 0..=0x1f)).count()
+    let rest = text[at..].iter();
+    at + rest.take_while(|byte| marked(u64::from(**byte) | !0xff) & 0x80 == 0).count()
 }
 
 /// Append a text as JSON.

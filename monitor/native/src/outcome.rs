@@ -1,5 +1,6 @@
 //! Writes what claims and streams came to as JSON, which Python makes its records from.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::breaks::{Code, Place, Reason};
@@ -19,13 +20,11 @@ pub enum Verdict {
 }
 
 record! {
-    /// Claims that are no longer kept: those that are listed, as rows of JSON, and how many are;
-    /// and the others counted by mode with their verdicts, with those on each obligation by its
-    /// place, how many were entered, and how many stated no mode and were turned away.
-    #[derive(Default)]
-    pub struct Past {
-        rows: Vec<u8>,
-        listed: usize,
+    /// Claims that are counted and not listed: how many have each verdict by their mode, and on each
+    /// obligation by its place; how many were entered, and how many stated no mode and were turned
+    /// away.
+    #[derive(Default, Clone)]
+    pub struct Counts {
         verdicts: BTreeMap<(usize, u8), u64>,
         obligations: BTreeMap<(usize, usize, u8), u64>,
         entered: BTreeMap<usize, u64>,
@@ -33,13 +32,34 @@ record! {
     }
 }
 
+impl Counts {
+    fn note(&mut self, judge: &Judge, number: u32) {
+        let (claim, tables) = (&judge.state.run.claims[number], &judge.tables);
+        *self.verdicts.entry((claim.mode, verdict(judge, number) as u8)).or_default() += 1;
+        *self.entered.entry(claim.mode).or_default() += u64::from(claim.entered(tables));
+        let stated = claim.mode != 0 || claim.stated_mode.is_some();
+        self.away += u64::from(!stated && is_turned_away(judge, claim));
+        for (place, (found, _)) in findings(judge, claim).enumerate() {
+            *self.obligations.entry((claim.mode, place, found.verdict)).or_default() += 1;
+        }
+    }
+}
+
+record! {
+    /// Claims that are no longer kept: those that are listed, as rows of JSON, and how many are;
+    /// and the others, counted.
+    #[derive(Default)]
+    pub struct Past { rows: Vec<u8>, listed: usize, counts: Counts }
+}
+
 impl Past {
     /// List a claim of an earlier period while fewer than the limit are listed, and another one only
     /// if it was not kept; count the others.
     pub fn take(&mut self, judge: &Judge, number: u32, earlier: bool) {
         let (claim, tables) = (&judge.state.run.claims[number], &judge.tables);
-        let (verdict, entered) = (verdict(judge, number), claim.entered(tables));
-        let unclear = entered && claim.mode != 0 && verdict == Verdict::Inconclusive;
+        let verdict = verdict(judge, number);
+        let judged = claim.entered(tables) && claim.mode != 0;
+        let unclear = judged && verdict == Verdict::Inconclusive;
         let troubled = verdict == Verdict::Violated || unclear;
         let limits = judge.asked.limits;
         let most = if earlier { limits.ended } else { limits.troubled };
@@ -50,13 +70,7 @@ impl Past {
             self.rows.extend_from_slice(if self.rows.is_empty() { b"" } else { b"," });
             return write(judge, number, &mut self.rows);
         }
-        *self.verdicts.entry((claim.mode, verdict as u8)).or_default() += 1;
-        *self.entered.entry(claim.mode).or_default() += u64::from(entered);
-        let stated = claim.mode != 0 || claim.stated_mode.is_some();
-        self.away += u64::from(!stated && is_turned_away(judge, claim));
-        for (place, (found, _)) in findings(judge, claim).enumerate() {
-            *self.obligations.entry((claim.mode, place, found.verdict)).or_default() += 1;
-        }
+        self.counts.note(judge, number);
     }
 }
 
@@ -217,9 +231,25 @@ pub fn write(judge: &Judge, number: u32, out: &mut Vec<u8>) {
 }
 
 /// Append a stream as a line: its first line, what it came to, and its claims, those that are no
-/// longer kept first.
-pub fn stream(judge: &Judge, out: &mut Vec<u8>) {
+/// longer kept first. Unless `every` claim in hand is listed, those that were kept are counted, but
+/// for the first of each mode; `unlisted` says how many, by mode.
+pub fn stream(judge: &Judge, every: bool, out: &mut Vec<u8>) {
     let (state, stream, past) = (&judge.state, &judge.stream, &judge.state.past);
+    let (mut counts, mut unlisted) = (past.counts.clone(), BTreeMap::<usize, u64>::new());
+    let mut listed = Vec::new();
+    for number in state.run.ids.iter().map(|row| *row.1) {
+        let kept = !every && verdict(judge, number) == Verdict::Kept;
+        match unlisted.entry(state.run.claims[number].mode) {
+            Entry::Occupied(mut count) if kept => {
+                *count.get_mut() += 1;
+                counts.note(judge, number);
+                continue;
+            }
+            Entry::Vacant(first) if kept => _ = first.insert(0),
+            _ => {}
+        }
+        listed.push(number);
+    }
     let mode = |mode: usize, out: &mut Vec<u8>| text(judge.tables.mode_names[mode], judge, out);
     out.extend_from_slice(b"{\"name\":");
     quote(&stream.name, out);
@@ -245,26 +275,28 @@ pub fn stream(judge: &Judge, out: &mut Vec<u8>) {
     let open: BTreeSet<usize> = open.map(|claim| claim.mode).collect();
     list(open.into_iter(), out, mode);
     out.extend_from_slice(b",\"verdicts\":");
-    list(past.verdicts.iter(), out, |((of, verdict), count), out| {
+    list(counts.verdicts.iter(), out, |((of, verdict), count), out| {
         out.push(b'[');
         mode(*of, out);
         put!(out, ",{verdict},{count}]");
     });
     out.extend_from_slice(b",\"obligations\":");
-    list(past.obligations.iter(), out, |((of, place, verdict), count), out| {
+    list(counts.obligations.iter(), out, |((of, place, verdict), count), out| {
         out.push(b'[');
         mode(*of, out);
         put!(out, ",{place},{verdict},{count}]");
     });
-    out.extend_from_slice(b",\"entered\":");
-    list(past.entered.iter(), out, |(of, count), out| {
-        out.push(b'[');
-        mode(*of, out);
-        put!(out, ",{count}]");
-    });
-    put!(out, ",\"away\":{},\"claims\":[", past.away);
+    for (name, by_mode) in [("entered", &counts.entered), ("unlisted", &unlisted)] {
+        put!(out, ",\"{name}\":");
+        list(by_mode.iter(), out, |(of, count), out| {
+            out.push(b'[');
+            mode(*of, out);
+            put!(out, ",{count}]");
+        });
+    }
+    put!(out, ",\"away\":{},\"claims\":[", counts.away);
     out.extend_from_slice(&past.rows);
-    for (at, number) in state.run.ids.iter().map(|row| *row.1).enumerate() {
+    for (at, number) in listed.into_iter().enumerate() {
         out.extend_from_slice(if at == 0 && past.rows.is_empty() { b"" } else { b"," });
         write(judge, number, out);
     }

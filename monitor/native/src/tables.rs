@@ -1,6 +1,6 @@
 //! Holds what comes from the specification, and evaluates its terms in three values.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use crate::event::{self, Kind, Kinds};
@@ -182,7 +182,7 @@ pub struct Tables {
     spec: Spec,
     pub words: Words,
     pub mode_names: Vec<Option<Name>>,
-    kind_of: HashMap<String, Kind>,
+    kind_of: BTreeMap<String, Kind>,
     pub digest: u64,
 }
 

@@ -14,12 +14,16 @@ from monitor.__main__ import main
 from monitor.check.files import check
 from monitor.input.errors import InputError
 from monitor.native import CHOICE, library
+from monitor.report.github import as_github
+from monitor.report.report_text import as_text
 from monitor.report.verdict import Report
 from monitor.samples import sample
 from spec.claims.states import Mode
+from spec.cli.layout import Plain
 from spec.contract.modes import Bundle
 from spec.events.canonical import as_jsonl
 from spec.stream.breaks import Limits
+from spec.stream.outcome import ModeVerdict
 from tests.golden.traces import Case, of_files
 from tests.streams.traffic import Traffic, as_events
 
@@ -41,7 +45,9 @@ def called(monkeypatch: pytest.MonkeyPatch, core: str, words: list[str]) -> int:
 def same(
     monkeypatch: pytest.MonkeyPatch, path: Path, mode: Mode | None, limits: Limits | None = None
 ) -> None:
-    """Compare what both judges report of a file, or the error that it ends in."""
+    """Compare what both judges report of a file, or the error that it ends in; and what is shown of
+    the report with all claims and of the one with few of those that were kept.
+    """
     found: list[Report | tuple[object, ...]] = []
     for core in CORES:
         monkeypatch.setenv(CHOICE, core)
@@ -50,6 +56,15 @@ def same(
         except InputError as error:
             found.append(error.args)
     assert found[0] == found[1], path
+    if isinstance(found[1], Report):
+        short = check([str(path)], mode, Bundle.CONTRACT, limits=limits, every=False)
+        assert shown(found[1]) == shown(short), path
+
+
+def shown(report: Report) -> list[str]:
+    """What people see of a report."""
+    texts = [as_text(report, Plain(), verbose=verbose) for verbose in (False, True)]
+    return [*texts, as_github(report)]
 
 
 def written(folder: Path, cases: Iterator[Case]) -> Iterator[tuple[Path, Case]]:
@@ -106,6 +121,26 @@ class TestReports:
         same(monkeypatch, path, None, Limits(ended=20, ids=30))
         same(monkeypatch, path, Mode.EXPIRING, Limits(live=30))
 
+    def test_every(self, tmp_path: Path) -> None:
+        """Unless every claim is asked for, one of those that were kept is listed of each mode, and
+        the others are counted; of a claim that is asked for, and of several files, all are listed.
+        """
+        path = tmp_path / "crowd.jsonl"
+        path.write_bytes(as_jsonl(as_events(Traffic(3_000, 40, tuple(Mode)))))
+        whole = check([str(path)], None, Bundle.CONTRACT)
+        short = check([str(path)], None, Bundle.CONTRACT, every=False)
+        listed = len(whole.claims)
+        assert len(Mode) < listed
+        assert [*Mode] == [claim.mode for claim in short.claims]
+        assert {ModeVerdict.KEPT: listed - len(Mode)} == short.forgotten.verdicts
+        assert whole.forgotten.claims == short.forgotten.claims == 0
+        name = whole.claims[-1].claim_id
+        (asked,) = check([str(path)], None, Bundle.CONTRACT, claim=name, every=False).claims
+        assert whole.claims[-1] == asked
+        copy = shutil.copy(path, tmp_path / "copy.jsonl")
+        several = check([str(path), str(copy)], None, Bundle.CONTRACT, every=False)
+        assert 2 * listed == len(several.claims)
+
     @pytest.mark.parametrize(
         "lines",
         [
@@ -124,6 +159,7 @@ class TestReports:
             b'{"kind":"claim_registered","claim_id":"b","sequence":5}\n'
             b'{"kind":"claim_registered","claim_id":"a","sequence":0}\n',
             b'{"kind":"claim_rejected","claim_id":"\xff"}\n',
+            b'{"\\u006bind":"claim_rejected","claim_id":"a"}\n{"kind":"claim_rejected","cl\\"":1}\n',
             b'{"kind":"claim_rejected","claim_id":"a"}\n' + b"x" * (1 << 21),
         ],
     )
