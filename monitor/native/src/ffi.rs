@@ -47,7 +47,7 @@ unsafe fn with(
     }
     // SAFETY: no other thread is past the line above.
     let held = unsafe { &mut *handle };
-    held.out.clear();
+    held.out = Vec::new(); // not cleared: what was long once would stay allocated
     let code = match held.core.take() {
         None => PANICKED,
         Some(mut core) => {
@@ -161,8 +161,7 @@ macro_rules! calls {
             unsafe {
                 with(handle, |core, out| {
                     work(core, given(data, length))?;
-                    std::mem::swap(&mut core.out, out);
-                    core.out.clear();
+                    *out = std::mem::take(&mut core.out);
                     Ok(out.len() as i64)
                 })
             }
