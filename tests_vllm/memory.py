@@ -12,11 +12,8 @@ the memory in use, which they have given out, is printed as well: it tells growt
 from __future__ import annotations
 
 import argparse
-import ctypes
 import gc
 import json
-import os
-import re
 import subprocess
 import sys
 import tempfile
@@ -26,10 +23,11 @@ from statistics import linear_regression
 from typing import Any, Final
 
 from runtime_hooks.demo.tiny import tokens
+from tests.allocated import LIBC, in_use
 from tests.runtime_hooks.elements import elements
 from tests_vllm.engine import Engine
 
-__all__ = ["RUNS", "ask", "in_use", "main"]
+__all__ = ["RUNS", "ask", "main"]
 
 RUNS: Final = ("bare", "claims", "claims, monitor")
 _PARTS: Final = 10
@@ -86,39 +84,6 @@ def _end_claims(engine: Engine) -> None:
         engine.serve(("p0", 1))
 
 
-class _Malloc(ctypes.Structure):
-    """What `mallinfo2` of glibc returns, of all arenas, in bytes."""
-
-    _fields_ = tuple(
-        (name, ctypes.c_size_t)
-        for name in (
-            *("arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks"),
-            *("uordblks", "fordblks", "keepcost"),
-        )
-    )
-
-
-_LIBC: Final = ctypes.CDLL(None)
-_LIBC.mallinfo2.restype = _Malloc
-
-
-def in_use() -> int:
-    """The bytes that glibc and the allocator of Python have given out."""
-    found = _LIBC.mallinfo2()
-    with tempfile.TemporaryFile() as page:  # Python prints its own to stderr only
-        stderr = os.dup(2)
-        os.dup2(page.fileno(), 2)
-        try:
-            sys._debugmallocstats()
-        finally:
-            os.dup2(stderr, 2)
-            os.close(stderr)
-        page.seek(0)
-        blocks = re.search(rb"# bytes in allocated blocks +=([ 0-9,]+)", page.read())
-    assert blocks is not None
-    return int(found.uordblks + found.hblkhd + int(blocks[1].replace(b",", b"")))
-
-
 def _run(kind: str, requests: int, folder: Path) -> dict[str, Any]:
     """Ask that often; the memory in bytes after each part, and what the containers hold."""
     monitor = "observe" if kind == RUNS[2] else "off"
@@ -136,7 +101,7 @@ def _run(kind: str, requests: int, folder: Path) -> dict[str, Any]:
         _end_claims(engine)
         _settle(engine)
         gc.collect()
-        _LIBC.malloc_trim(0)  # glibc keeps what was freed
+        LIBC.malloc_trim(0)  # glibc keeps what was freed
         memory.append(int(_STATM.read_text().split()[1]) * _PAGE)
         used.append(in_use())
         held.append(elements(engine.armed.attachments[0].controller))

@@ -77,8 +77,8 @@ def test_shorter_hit(make: Make, tmp_path: Path, case: Case) -> None:
 
 
 def test_dropped_block(make: Make, tmp_path: Path) -> None:
-    """With EAGLE a request computes again the last block that it finds of a claim, so one that would
-    fit only without it is refused as it arrives, and one block less is served."""
+    """With EAGLE a request computes the last block again that it finds of a claim, so one that fits
+    only without it is refused as it arrives, and one with a block less is served."""
     sizes = {**SIZES, "max_model_len": 30 * 32}
     made = make(30, engine={**drafting("eagle", tmp_path), **sizes})
     made.serve(("prompt", 10, claim("a", 10)))
