@@ -3,7 +3,8 @@
 `python -m tests_vllm.memory 20000` prints, for each engine in a process of its own, the resident
 memory after each tenth of the requests, and the bytes that each request after the first tenth
 added, by the line of least squares. No claim lives when memory is measured. Every request has an id
-of its own, and all but a few have a claim of their own.
+of its own, and all but a few have a claim of their own. vLLM schedules every step, and none is
+computed (`tests_vllm.steps`): the plugin does not see the model, which takes most of the time.
 
 Resident memory keeps the peaks of the allocators, which return a page once all of it is free. So
 the memory in use, which they have given out, is printed as well: it tells growth from peaks.
@@ -26,6 +27,7 @@ from runtime_hooks.demo.tiny import tokens
 from tests.allocated import LIBC, in_use
 from tests.runtime_hooks.elements import elements
 from tests_vllm.engine import Engine
+from tests_vllm.steps import StepsExecutor
 
 __all__ = ["RUNS", "ask", "main"]
 
@@ -87,7 +89,8 @@ def _end_claims(engine: Engine) -> None:
 def _run(kind: str, requests: int, folder: Path) -> dict[str, Any]:
     """Ask that often; the memory in bytes after each part, and what the containers hold."""
     monitor = "observe" if kind == RUNS[2] else "off"
-    engine = Engine(folder, settings={"monitor": monitor})
+    steps = {"distributed_executor_backend": StepsExecutor}
+    engine = Engine(folder, settings={"monitor": monitor}, **steps)
     if kind == RUNS[0]:
         engine.armed.attachments[0].detach()
     for n in range(_PROMPTS):
