@@ -24,6 +24,7 @@ from statistics import linear_regression
 from typing import Any, Final
 
 from runtime_hooks.demo.tiny import tokens
+from runtime_hooks.trace.inline import Inline
 from tests.allocated import LIBC, in_use
 from tests.runtime_hooks.elements import elements
 from tests_vllm.engine import Engine
@@ -79,6 +80,15 @@ def _settle(engine: Engine) -> None:
         time.sleep(0.001)
 
 
+def _tell(engine: Engine) -> None:
+    """Have the monitor tell what is new, however soon after the last time, and free that."""
+    inline = engine.armed.attachments[0].journal.sink(Inline)
+    for _ in range(2 if inline else 0):
+        inline._live._next = 0.0
+        while not inline._live._next:
+            time.sleep(0.001)
+
+
 def _end_claims(engine: Engine) -> None:
     """Let every claim and pin end: what happens to live is no growth."""
     time.sleep(1.0)  # as long as pins last
@@ -103,6 +113,7 @@ def _run(kind: str, requests: int, folder: Path) -> dict[str, Any]:
                 _settle(engine)
         _end_claims(engine)
         _settle(engine)
+        _tell(engine)
         gc.collect()
         LIBC.malloc_trim(0)  # glibc keeps what was freed
         memory.append(int(_STATM.read_text().split()[1]) * _PAGE)
