@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from pathlib import Path
 from statistics import linear_regression
 from typing import Any, Final
@@ -107,7 +108,7 @@ def _run(kind: str, requests: int, folder: Path) -> dict[str, Any]:
     for n in range(_PROMPTS):
         tokens(f"p{n}", 3)
     clock = Clock(engine)  # so that pins live as long on a machine with other work
-    memory, used, held, began = [], [], [], time.monotonic()
+    memory, used, first, began = [], [], Counter[str](), time.monotonic()
     for part in range(_PARTS):
         for n in range(part * requests // _PARTS, (part + 1) * requests // _PARTS):
             ask(engine, n + 1, claims=kind != RUNS[0])
@@ -120,9 +121,10 @@ def _run(kind: str, requests: int, folder: Path) -> dict[str, Any]:
         LIBC.malloc_trim(0)  # glibc keeps what was freed
         memory.append(int(_STATM.read_text().split()[1]) * _PAGE)
         used.append(in_use())
-        held.append(elements(engine.armed.attachments[0].controller))
+        first = first or elements(engine.armed.attachments[0].controller)
     took = time.monotonic() - began
-    grown = {k: (held[0][k], v) for k, v in held[-1].items() if v > held[0][k] + 32}
+    last = elements(engine.armed.attachments[0].controller)
+    grown = {k: (first[k], v) for k, v in last.items() if v > first[k] + 32}
     faults = dict(engine.armed.attachments[0].faults)
     engine.close()
     sizes = {"resident": memory, "in use": used}
