@@ -82,8 +82,8 @@ def _settle(engine: Engine) -> None:
         time.sleep(0.001)
 
 
-def _tell(engine: Engine) -> None:
-    """Have the monitor tell what is new, however soon after the last time, and free that."""
+def _report(engine: Engine) -> None:
+    """Have the monitor report what is new, however soon after the last time, and free that."""
     inline = engine.armed.attachments[0].journal.sink(Inline)
     for _ in range(2 if inline else 0):
         inline._live._next = 0.0
@@ -116,7 +116,7 @@ def _run(kind: str, requests: int, folder: Path) -> dict[str, Any]:
                 _settle(engine)
         _end_claims(engine, clock)
         _settle(engine)
-        _tell(engine)
+        _report(engine)
         gc.collect()
         LIBC.malloc_trim(0)  # glibc keeps what was freed
         memory.append(int(_STATM.read_text().split()[1]) * _PAGE)

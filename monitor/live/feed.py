@@ -34,7 +34,7 @@ IDS: Final = 100_000
 """Claims that ended and are not kept, of which the id is remembered."""
 
 _EVERY_S: Final = 0.5
-_EVERY_LINES: Final = 8_192  # what waits to be told is bounded, however fast lines come
+_EVERY_LINES: Final = 8_192  # what waits to be reported is bounded, however fast lines come
 _SHARE: Final = 20  # a look at claims takes at most one part in so many of the time
 
 

@@ -44,7 +44,7 @@ def fed(judge: Live, claims: int) -> list[LiveVerdict | LiveLimit]:
     return told + looked(judge)
 
 
-def told_after(judge: Live, event: Event) -> bool:
+def due_after(judge: Live, event: Event) -> bool:
     """Take an event; whether it is time to look then, and look."""
     judge.take(event)
     due = judge.due
@@ -94,20 +94,20 @@ class TestFlat:
         assert SOME - ENDED - LIVE <= len(over) <= SOME
 
 
-class TestTold:
+class TestReports:
     def test_lines(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """What is to be told waits for so many lines at most, however little time goes by."""
+        """What is to be reported waits for so many lines at most, however little time goes by."""
         monkeypatch.setattr(feed, "_EVERY_LINES", 5 * EVENTS)
         monkeypatch.setattr(feed.time, "monotonic", lambda: 1.0)
         judge, events = few(), come_and_go(SOME, LIVE)
         judge.changes()
         for _ in range(2):
             some = islice(events, 5 * EVENTS)
-            assert [5 * EVENTS - 1] == [n for n, each in enumerate(some) if told_after(judge, each)]
+            assert [5 * EVENTS - 1] == [n for n, each in enumerate(some) if due_after(judge, each)]
 
     @pytest.mark.skipif(library() is None, reason="no native core is built")
     def test_freed(self) -> None:
-        """The core frees what it made to be told, however much that was once."""
+        """The core frees a report, however much that was once."""
         judge, events = few(), come_and_go(2_000, LIVE)
         waits, sizes = [], []
         for claims in (SOME, 1_000):
