@@ -3,7 +3,8 @@
 `python -m tests_vllm.memory 20000` prints, for each engine in a process of its own, the resident
 memory after each tenth of the requests, and the bytes that each request after the first tenth
 added, by the line of least squares. No claim lives when memory is measured. Every request has an id
-of its own, and all but a few have a claim of their own.
+of its own, and all but a few have a claim of their own. vLLM schedules every step, and none is
+computed (`tests_vllm.steps`): the plugin does not see the model, which takes most of the time.
 
 Resident memory keeps the peaks of the allocators, which return a page once all of it is free. So
 the memory in use, which they have given out, is printed as well: it tells growth from peaks.
@@ -12,24 +13,26 @@ the memory in use, which they have given out, is printed as well: it tells growt
 from __future__ import annotations
 
 import argparse
-import ctypes
 import gc
 import json
-import os
-import re
 import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from pathlib import Path
 from statistics import linear_regression
 from typing import Any, Final
 
 from runtime_hooks.demo.tiny import tokens
+from runtime_hooks.trace.inline import Inline
+from tests.allocated import LIBC, in_use
 from tests.runtime_hooks.elements import elements
+from tests_vllm.conftest import Clock
 from tests_vllm.engine import Engine
+from tests_vllm.steps import StepsExecutor
 
-__all__ = ["RUNS", "ask", "in_use", "main"]
+__all__ = ["RUNS", "ask", "main"]
 
 RUNS: Final = ("bare", "claims", "claims, monitor")
 _PARTS: Final = 10
@@ -79,69 +82,49 @@ def _settle(engine: Engine) -> None:
         time.sleep(0.001)
 
 
-def _end_claims(engine: Engine) -> None:
+def _report(engine: Engine) -> None:
+    """Have the monitor report what is new, however soon after the last time, and free that."""
+    inline = engine.armed.attachments[0].journal.sink(Inline)
+    for _ in range(2 if inline else 0):
+        inline._live._next = 0.0
+        while not inline._live._next:
+            time.sleep(0.001)
+
+
+def _end_claims(engine: Engine, clock: Clock) -> None:
     """Let every claim and pin end: what happens to live is no growth."""
-    time.sleep(1.0)  # as long as pins last
+    clock.wait(1.0)  # as long as pins last
     for _ in range(10):  # more steps than claims last
         engine.serve(("p0", 1))
-
-
-class _Malloc(ctypes.Structure):
-    """What `mallinfo2` of glibc returns, of all arenas, in bytes."""
-
-    _fields_ = tuple(
-        (name, ctypes.c_size_t)
-        for name in (
-            *("arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks"),
-            *("uordblks", "fordblks", "keepcost"),
-        )
-    )
-
-
-_LIBC: Final = ctypes.CDLL(None)
-_LIBC.mallinfo2.restype = _Malloc
-
-
-def in_use() -> int:
-    """The bytes that glibc and the allocator of Python have given out."""
-    found = _LIBC.mallinfo2()
-    with tempfile.TemporaryFile() as page:  # Python prints its own to stderr only
-        stderr = os.dup(2)
-        os.dup2(page.fileno(), 2)
-        try:
-            sys._debugmallocstats()
-        finally:
-            os.dup2(stderr, 2)
-            os.close(stderr)
-        page.seek(0)
-        blocks = re.search(rb"# bytes in allocated blocks +=([ 0-9,]+)", page.read())
-    assert blocks is not None
-    return int(found.uordblks + found.hblkhd + int(blocks[1].replace(b",", b"")))
 
 
 def _run(kind: str, requests: int, folder: Path) -> dict[str, Any]:
     """Ask that often; the memory in bytes after each part, and what the containers hold."""
     monitor = "observe" if kind == RUNS[2] else "off"
-    engine = Engine(folder, settings={"monitor": monitor})
+    steps = {"distributed_executor_backend": StepsExecutor}
+    engine = Engine(folder, settings={"monitor": monitor}, **steps)
     if kind == RUNS[0]:
         engine.armed.attachments[0].detach()
     for n in range(_PROMPTS):
         tokens(f"p{n}", 3)
-    memory, used, held, began = [], [], [], time.monotonic()
+    clock = Clock(engine)  # so that pins live as long on a machine with other work
+    memory, used, first, began = [], [], Counter[str](), time.monotonic()
     for part in range(_PARTS):
         for n in range(part * requests // _PARTS, (part + 1) * requests // _PARTS):
             ask(engine, n + 1, claims=kind != RUNS[0])
             if n % _BATCH == 0:
                 _settle(engine)
-        _end_claims(engine)
+        _end_claims(engine, clock)
         _settle(engine)
+        _report(engine)
         gc.collect()
-        _LIBC.malloc_trim(0)  # glibc keeps what was freed
+        LIBC.malloc_trim(0)  # glibc keeps what was freed
         memory.append(int(_STATM.read_text().split()[1]) * _PAGE)
         used.append(in_use())
-        held.append(elements(engine.armed.attachments[0].controller))
+        first = first or elements(engine.armed.attachments[0].controller)
     took = time.monotonic() - began
-    grown = {k: (held[0][k], v) for k, v in held[-1].items() if v > held[0][k] + 32}
+    last = elements(engine.armed.attachments[0].controller)
+    grown = {k: (first[k], v) for k, v in last.items() if v > first[k] + 32}
     faults = dict(engine.armed.attachments[0].faults)
     engine.close()
     sizes = {"resident": memory, "in use": used}

@@ -76,6 +76,22 @@ def test_shorter_hit(make: Make, tmp_path: Path, case: Case) -> None:
     assert ModeVerdict.KEPT is made.judge(Mode.HARD_PROTECTED).verdict
 
 
+def test_dropped_block(make: Make, tmp_path: Path) -> None:
+    """With EAGLE a request computes the last block again that it finds of a claim, so one that fits
+    only without it is refused as it arrives, and one with a block less is served."""
+    sizes = {**SIZES, "max_model_len": 30 * 32}
+    made = make(30, engine={**drafting("eagle", tmp_path), **sizes})
+    made.serve(("prompt", 10, claim("a", 10)))
+    served, refused = (made.serve(("prompt", blocks))[0] for blocks in (28, 29))
+    assert ["length", "refused"] == [served.finish_reason, end_of(refused)]
+    assert {"resident": 10, "active": 21, "total": 31, "usable": 30, "shortfall": 1} == (
+        refused.metadata["refusal"]["proof"]
+    )
+    assert 0 == made.armed.attachments[0].journal.gaps
+    made.close()
+    assert ModeVerdict.KEPT is made.judge(Mode.HARD_PROTECTED).verdict
+
+
 def latent(test: Any) -> Any:
     """A test of MTP with latent attention, where MTP was tried."""
     untried = "mtp" not in ADAPTER.tried.drafting

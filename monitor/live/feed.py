@@ -34,6 +34,7 @@ IDS: Final = 100_000
 """Claims that ended and are not kept, of which the id is remembered."""
 
 _EVERY_S: Final = 0.5
+_EVERY_LINES: Final = 8_192  # what waits to be reported is bounded, however fast lines come
 _SHARE: Final = 20  # a look at claims takes at most one part in so many of the time
 
 
@@ -65,7 +66,7 @@ class Live:
         self._last: deque[LiveVerdict] = deque(maxlen=ended)  # of claims that were forgotten
         self._reached: dict[str, LiveLimit] = {}
         self._last_number: int | None = None
-        self._next = 0.0
+        self._next, self._next_line = 0.0, _EVERY_LINES
 
     def take_all(self, lines: Sequence[Event | StreamMark]) -> None:
         """The same as `take` of each of these lines."""
@@ -108,12 +109,13 @@ class Live:
             found += self._finish()
         ended = time.monotonic()
         self._next = ended + max(_EVERY_S, _SHARE * (ended - began))
+        self._next_line = self._read + _EVERY_LINES
         return found
 
     @property
     def due(self) -> bool:
         """Whether it is time to look at the claims that were moved."""
-        return time.monotonic() >= self._next
+        return self._read >= self._next_line or time.monotonic() >= self._next
 
     @property
     def standing(self) -> list[LiveVerdict | LiveLimit]:

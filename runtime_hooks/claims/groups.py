@@ -33,6 +33,7 @@ class Groups:
     end of a prompt. A hit ends at a multiple of `align` positions.
 
     Args:
+        drops: whether the last block that a look-up finds is dropped, and computed again.
         stated: the groups, of which one has a block for each position, a full one if there is one;
             none where there is one group of full attention.
         in_group: the key of the same block in another group.
@@ -44,9 +45,11 @@ class Groups:
         stated: Sequence[CacheGroup] = (),
         in_group: Callable[[bytes, int], bytes] = _same,
         group_of: Callable[[bytes], int] = lambda _: 0,
+        *,
+        drops: bool = False,
     ) -> None:
         self._groups: Mapping[int, Group] = groups_of(stated) or {0: FULL}
-        self._in_group, self._group_of = in_group, group_of
+        self._in_group, self._group_of, self.drops = in_group, group_of, drops
         self.full = [number for number, group in self._groups.items() if group.kind == "full"]
         self.lead = (self.full or [n for n, group in self._groups.items() if group.span == 1])[0]
         self.sparse = len(self.full) < len(self._groups)

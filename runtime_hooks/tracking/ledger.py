@@ -100,8 +100,9 @@ class Ledger:
 
         A block that the claim does not have yet will be the claim's once the request computes it.
         A block that the claim has is shared, unless it is beyond what a hit can use: then the
-        request computes a block of its own. Blocks of a window are not shared for long, so they
-        do not count.
+        request computes a block of its own. So it does of the last block that it shares, where the
+        engine drops the last block found. Blocks of a window are not shared for long, so they do
+        not count.
 
         Args:
             cached: whether the blocks that the request computes are cached, so that claims can own
@@ -110,6 +111,7 @@ class Ledger:
         """
         count, reach = 0, self._groups.reach(keys, self._has)
         for group in self._groups.full:
+            shared = 0
             for at, key in enumerate(keys):
                 content = self._by_key.get(self._groups.key(key, group))
                 if content is None and at >= more:
@@ -117,7 +119,8 @@ class Ledger:
                 held = content is not None and bool(content.blocks)
                 if not (held or cached):
                     break
-                count += not (held and at >= reach)
+                shared += not (held and at >= reach)
+            count += max(0, shared - self._groups.drops)
         return count
 
     def _has(self, key: bytes) -> bool:

@@ -11,6 +11,8 @@ use crate::tables::vocabulary;
 const FAILED: i64 = -1;
 const BUSY: i64 = -2;
 const PANICKED: i64 = -3;
+/// Bytes that are kept allocated for the next answer.
+const SMALL: usize = 4096;
 
 /// What a caller holds. One thread uses it at a time; another is turned away.
 pub struct Handle {
@@ -48,6 +50,7 @@ unsafe fn with(
     // SAFETY: no other thread is past the line above.
     let held = unsafe { &mut *handle };
     held.out.clear();
+    held.out.shrink_to(SMALL); // what was long once would stay allocated
     let Handle { core, out, .. } = held;
     let done = core.as_mut().map(|core| catch_unwind(AssertUnwindSafe(|| work(core, out))));
     let code = match done {
@@ -174,8 +177,7 @@ macro_rules! calls {
             unsafe {
                 with(handle, |core, out| {
                     work(core, given(data, length))?;
-                    std::mem::swap(&mut core.out, out);
-                    core.out.clear();
+                    *out = std::mem::take(&mut core.out);
                     Ok(out.len() as i64)
                 })
             }

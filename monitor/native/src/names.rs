@@ -13,7 +13,7 @@ pub struct Name(NonZeroU32);
 const NUMBER: u32 = 1 << 31;
 const MARK: u8 = 0xff; // begins the digits of a number that is interned; no UTF-8 has it
 const FREE: u32 = u32::MAX;
-const FEW: usize = 1 << 14; // names that are not swept
+const FEW: usize = 1 << 12; // names that are not swept
 
 impl Name {
     fn of(raw: u32) -> Self {
@@ -171,7 +171,7 @@ impl Names {
 
     fn resize(&mut self) {
         let live = self.texts.len() - self.free.len();
-        let size = (4 * live).next_power_of_two().max(1024);
+        let size = (2 * live + 1).next_power_of_two().max(1024);
         self.slots = vec![(0, FREE); size];
         for (index, text) in self.texts.iter().enumerate() {
             if let Some(text) = text {

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::breaks::{Code, Place, Reason};
 use crate::claim::{Claim, Found};
 use crate::json::quote;
-use crate::judge::Judge;
+use crate::judge::{Judge, News};
 use crate::names::Name;
 use crate::record;
 use crate::tables::{INCONCLUSIVE, PENDING, SATISFIED, UNEXERCISED, VIOLATED};
@@ -179,9 +179,7 @@ pub fn news(judge: &mut Judge, every: bool, out: &mut Vec<u8>) {
         list(moved.into_iter(), out, |number, out| write(judge, number, out));
         out.extend_from_slice(b"]\n");
     }
-    judge.news.moved.clear();
-    judge.news.gone.clear();
-    (judge.news.breaks, judge.news.forgotten) = (breaks, forgotten);
+    judge.news = News { breaks, forgotten, ..News::default() };
 }
 
 /// Append the claims of a stream that are in hand as a line, after its name.

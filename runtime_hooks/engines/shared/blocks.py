@@ -139,8 +139,7 @@ class BlockHooks:
         if not self._controller.claims:
             return 0
         end = self._controller.tracker.end_to_cache(self.keys(request, request.num_prompt_tokens))
-        drops = bool(self._manager.coordinator.eagle_group_ids)
-        return (end - drops) * self._size if end * self._size > found else 0
+        return (end - self.groups.drops) * self._size if end * self._size > found else 0
 
     def keys(self, request: Any, tokens: int) -> list[bytes]:
         """The keys of the whole blocks of a request's first tokens, in the group `lead`."""
@@ -157,7 +156,7 @@ class BlockHooks:
         """
         if request.skip_reading_prefix_cache:
             return 0
-        if self._manager.coordinator.eagle_group_ids:
+        if self.groups.drops:
             return found
         limit, load = int(request.num_tokens - 1) // self._size, loadable(request)
         limit -= limit % self.groups.align

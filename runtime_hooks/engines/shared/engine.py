@@ -33,6 +33,7 @@ __all__ = [
     "UNOBSERVED",
     "Tried",
     "connector_of",
+    "drops_last",
     "groups_of",
     "identity_of",
     "no_tier",
@@ -270,6 +271,11 @@ def _unfit_loads(config: VllmConfig, specs: Sequence[KVCacheSpec], tried: Tried)
     if any(spec.sliding_window % spec.block_size == 1 for spec in windows):
         return "a load needs one block more of a window than a hit, and a claim does not hold it"
     return ""
+
+
+def drops_last(scheduler: Scheduler) -> bool:
+    """Whether the last block that a look-up finds is dropped, so that a draft model computes it."""
+    return bool(scheduler.kv_cache_manager.coordinator.eagle_group_ids)
 
 
 def groups_of(

@@ -23,6 +23,7 @@ from runtime_hooks.engines.shared.engine import (
     EVERYWHERE,
     LOADED,
     Tried,
+    drops_last,
     groups_of,
     identity_of,
     no_tier,
@@ -106,8 +107,7 @@ class VllmAdapter:
     def groups(self, scheduler: Any) -> tuple[CacheGroup, ...]:
         """The groups of caches of an engine, if it has several."""
         groups = scheduler.kv_cache_config.kv_cache_groups
-        drops = bool(scheduler.kv_cache_manager.coordinator.eagle_group_ids)
-        return groups_of(groups, scheduler.hash_block_size, drops=drops)
+        return groups_of(groups, scheduler.hash_block_size, drops=drops_last(scheduler))
 
     def unobserved(self, scheduler: Any) -> tuple[str, ...]:
         """What is not observed of the engine as it is configured, in words."""
@@ -126,7 +126,8 @@ class VllmAdapter:
         routes: RouteLog | None,
     ) -> HookedScheduler:
         """Hook a scheduler: wrap methods of its objects, so that they call a controller."""
-        groups = Groups(self.groups(scheduler), in_group, get_group_id)
+        stated, drops = self.groups(scheduler), drops_last(scheduler)
+        groups = Groups(stated, in_group, get_group_id, drops=drops)
         blocks = self.block_hooks(scheduler, groups)
         pool = VllmPool(scheduler.kv_cache_manager.block_pool, blocks.uncomputed)
         manager = manager_of(scheduler)

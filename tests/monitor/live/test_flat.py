@@ -14,10 +14,12 @@ from monitor.live import feed
 from monitor.live.feed import Live
 from monitor.live.follow import Followed, live_line
 from monitor.live.lines import LiveLimit, LiveVerdict
+from monitor.native import library
 from spec.claims.states import Mode
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event
 from spec.language.verdicts import Verdict
+from tests.allocated import in_use
 from tests.come_and_go import MODES, come_and_go
 
 LIVE: Final = 10
@@ -40,6 +42,14 @@ def fed(judge: Live, claims: int) -> list[LiveVerdict | LiveLimit]:
         if number % BATCH == 0:
             told += looked(judge)
     return told + looked(judge)
+
+
+def due_after(judge: Live, event: Event) -> bool:
+    """Take an event; whether it is time to look then, and look."""
+    judge.take(event)
+    due = judge.due
+    judge.changes()
+    return due
 
 
 def looked(judge: Live) -> list[LiveVerdict | LiveLimit]:
@@ -82,6 +92,33 @@ class TestFlat:
         assert {Verdict.SATISFIED} == {line.verdict for line in told if line.forgotten}
         assert len(over) == judge.given_up["claims"]
         assert SOME - ENDED - LIVE <= len(over) <= SOME
+
+
+class TestReports:
+    def test_lines(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """What is to be reported waits for so many lines at most, however little time goes by."""
+        monkeypatch.setattr(feed, "_EVERY_LINES", 5 * EVENTS)
+        monkeypatch.setattr(feed.time, "monotonic", lambda: 1.0)
+        judge, events = few(), come_and_go(SOME, LIVE)
+        judge.changes()
+        for _ in range(2):
+            some = islice(events, 5 * EVENTS)
+            assert [5 * EVENTS - 1] == [n for n, each in enumerate(some) if due_after(judge, each)]
+
+    @pytest.mark.skipif(library() is None, reason="no native core is built")
+    def test_freed(self) -> None:
+        """The core frees a report, however much that was once."""
+        judge, events = few(), come_and_go(2_000, LIVE)
+        waits, sizes = [], []
+        for claims in (SOME, 1_000):
+            for event in islice(events, EVENTS * claims):
+                judge.take(event)
+            waits.append(in_use())
+            sizes.append(sum(len(msgspec.json.encode(line)) for line in looked(judge)))
+            judge.take(next(events))
+            gc.collect()
+        assert sizes[1] > 300_000
+        assert in_use() < waits[1] - sizes[1] // 2
 
 
 class TestReported:

@@ -101,6 +101,22 @@ class TestShared:
         assert (False, {}) == (ledger.begins(other.keys), ledger.shared(other.keys))
 
 
+class TestSpared:
+    @given(st.integers(1, 6), st.integers(0, 6), st.integers(0, 8), st.booleans())
+    def test_spared(self, claimed: int, held: int, asked: int, drops: bool) -> None:
+        """A request shares what it finds of a claim, and what it computes for it. Where the last
+        block found is dropped, it computes one for itself, also if others compute the claim first.
+        """
+        ledger, entry = Ledger(Groups(drops=drops)), entry_of(0, ("abababab", claimed))
+        ledger.add(entry)
+        ledger.place((key, block) for block, key in enumerate(entry.keys[:held]))
+        keys = entry_of(1, ("abababab", 8)).keys[:asked]
+        found = sum(key in entry.keys[:held] for key in keys)
+        for_claim = sum(key in entry.keys[held:] for key in keys)
+        dropped = drops and found + for_claim > 0
+        assert found + for_claim - dropped == ledger.spared(keys)
+
+
 class TestHolds:
     """Of each content that is wanted one block is held."""
 
