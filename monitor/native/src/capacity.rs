@@ -111,14 +111,14 @@ impl Capacity {
         }
         let end = size;
         for key in &keys {
-            self.owners.entry(*key).or_default().add(number);
+            self.owners.entry(*key).add(number);
         }
         let behind = (keys.len() as i64) < end;
         let size = Size { keys, end, took: claim.took, object: claim.object };
         self.sizes.insert(number, size);
         self.by_took.insert((claim.took, number));
         if behind {
-            self.spans.entry(claim.object).or_default().add(number);
+            self.spans.entry(claim.object).add(number);
             self.measure(claim.object);
         }
     }

@@ -147,7 +147,7 @@ impl Facts<'_> {
 
     /// The fact means the claims that hold the keys or the blocks that it states.
     fn named_by_blocks(&mut self, event: &Event, keys: &[Key]) -> Fine {
-        let held = event.block_ids.iter().filter_map(|b| self.pool.blocks.get(b).copied()?);
+        let held = event.block_ids.iter().filter_map(|block| self.pool.held(*block));
         let known: Vec<Key> = keys.iter().copied().chain(held).collect();
         for &key in &known {
             self.objects.owners(self.claims, key, |owner, _| {
@@ -208,7 +208,7 @@ impl Facts<'_> {
     }
 
     fn of_blocks(&self, event: &Event, keys: &mut Vec<Key>) {
-        keys.extend(event.block_ids.iter().filter_map(|block| self.pool.blocks.get(block).copied()?));
+        keys.extend(event.block_ids.iter().filter_map(|block| self.pool.held(*block)));
     }
 
     // The GPU.
@@ -230,7 +230,7 @@ impl Facts<'_> {
 
     /// A block holds a key from now on. If a claim counts on what it held, both are one.
     fn put(&mut self, key: Option<Key>, block: Option<Name>) -> Fine {
-        let before = block.and_then(|block| self.pool.blocks.get(&block).copied().flatten());
+        let before = block.and_then(|block| self.pool.held(block));
         if let (Some(before), Some(block)) = (before.filter(|_| before != key), block) {
             let mut counted = false;
             needing(self.pool, self.objects, self.claims, before, |owner, _| {
@@ -336,7 +336,7 @@ impl Facts<'_> {
             key.into_iter().for_each(|key| self.pool.free_all(key));
             return Ok(());
         };
-        let text = if self.pool.blocks.contains_key(&block) {
+        let text = if self.pool.knows(block) {
             let held = self.pool.free(block);
             self.effect.freed.extend(held.map(|held| (block, held)));
             if key.is_none() || held.is_none() || held == key {

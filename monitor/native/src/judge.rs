@@ -663,7 +663,7 @@ impl Judge {
         }
         let (opened, moved) = (std::mem::take(&mut delivery.opened), delivery.moved);
         for name in opened {
-            self.state.run.followers.entry(name).or_default().add(number);
+            self.state.run.followers.entry(name).add(number);
         }
         let claim = &mut self.state.run.claims[number];
         claim.seen = seen;

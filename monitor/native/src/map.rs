@@ -1,7 +1,7 @@
-//! Maps and sets that keep the order of insertion, and are small where they hold little.
+//! Maps and sets that are small: tables of row numbers over lists of rows.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hash, Hasher};
+use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher};
+use std::num::NonZeroU32;
 
 use crate::names::Name;
 use crate::store::{Bytes, Store};
@@ -34,27 +34,233 @@ impl Hasher for Fast {
     }
 }
 
-/// A hash map with that hasher.
-pub type Hashed<K, V> = HashMap<K, V, BuildHasherDefault<Fast>>;
-
-const FEW: usize = 8;
-
 /// What maps are keyed by.
 pub trait Key: Copy + Eq + Hash + Store {}
 impl<K: Copy + Eq + Hash + Store> Key for K {}
+
+fn hash<K: Key>(key: &K) -> u64 {
+    BuildHasherDefault::<Fast>::default().hash_one(key)
+}
+
+/// Finds the rows of a list by the hashes of their keys. It holds numbers of rows alone, so the list
+/// answers what key a row has.
+#[derive(Clone, Debug, Default)]
+pub struct Index {
+    slots: Box<[u32]>,
+    used: u32,
+}
+
+const FREE: u32 = u32::MAX;
+
+impl Index {
+    /// The first slot from that of a hash on which is free, or has a row that is the one.
+    fn slot(&self, hash: u64, mut is: impl FnMut(usize) -> bool) -> usize {
+        let mask = self.slots.len() - 1;
+        let mut at = hash as usize & mask;
+        while self.slots[at] != FREE && !is(self.slots[at] as usize) {
+            at = (at + 1) & mask;
+        }
+        at
+    }
+
+    /// The row that is the one, among those of this hash.
+    pub fn find(&self, hash: u64, is: impl FnMut(usize) -> bool) -> Option<usize> {
+        if self.slots.is_empty() {
+            return None;
+        }
+        let row = self.slots[self.slot(hash, is)];
+        (row != FREE).then_some(row as usize)
+    }
+
+    /// Add a row that is not in; the hashes of the others are asked for where it grows.
+    pub fn add(&mut self, row: usize, hash: u64, hash_of: impl Fn(usize) -> u64) {
+        self.used += 1;
+        if 8 * self.used as usize > 5 * self.slots.len() {
+            let size = (2 * self.slots.len()).max(8);
+            let old = std::mem::replace(&mut self.slots, vec![FREE; size].into());
+            for row in old.iter().filter(|row| **row != FREE) {
+                let at = self.slot(hash_of(*row as usize), |_| false);
+                self.slots[at] = *row;
+            }
+        }
+        let at = self.slot(hash, |_| false);
+        self.slots[at] = u32::try_from(row).expect("fewer than 2^32 rows");
+    }
+
+    /// Remove a row that is in, and close the gap among those that were moved past it.
+    pub fn remove(&mut self, row: usize, hash: u64, hash_of: impl Fn(usize) -> u64) {
+        let mask = self.slots.len() - 1;
+        let mut gap = self.slot(hash, |each| each == row);
+        let mut at = gap;
+        self.used -= 1;
+        loop {
+            self.slots[gap] = FREE;
+            loop {
+                at = (at + 1) & mask;
+                if self.slots[at] == FREE {
+                    return;
+                }
+                let home = hash_of(self.slots[at] as usize) as usize & mask;
+                if (at.wrapping_sub(home) & mask) >= (at.wrapping_sub(gap) & mask) {
+                    break;
+                }
+            }
+            self.slots[gap] = self.slots[at];
+            gap = at;
+        }
+    }
+}
+
+/// The place of a row of a hash map, for as long as its key is in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Row(NonZeroU32);
+
+impl Row {
+    fn of(row: usize) -> Self {
+        let number = u32::try_from(row + 1).ok().and_then(NonZeroU32::new);
+        Self(number.expect("fewer than 2^32 rows"))
+    }
+    fn place(self) -> usize {
+        self.0.get() as usize - 1
+    }
+}
+
+impl Store for Row {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.0.get().put(out);
+    }
+    fn get(from: &mut Bytes) -> Option<Self> {
+        NonZeroU32::new(u32::get(from)?).map(Self)
+    }
+}
+
+/// A hash map in no order. A row stays where it is as long as its key is in.
+#[derive(Clone, Debug)]
+pub struct Hashed<K, V> {
+    rows: Vec<Option<(K, V)>>,
+    free: Vec<u32>,
+    index: Index,
+}
+
+impl<K, V> Default for Hashed<K, V> {
+    fn default() -> Self {
+        Self { rows: Vec::new(), free: Vec::new(), index: Index::default() }
+    }
+}
+
+/// The hash of a row, of those that are in use.
+fn hash_in<K: Key, V>(rows: &[Option<(K, V)>]) -> impl Fn(usize) -> u64 + '_ {
+    |row| rows[row].as_ref().map_or(0, |row| hash(&row.0))
+}
+
+impl<K: Key, V> Hashed<K, V> {
+    pub fn len(&self) -> usize {
+        self.rows.len() - self.free.len()
+    }
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    fn find(&self, key: &K) -> Option<usize> {
+        self.index.find(hash(key), |row| self.rows[row].as_ref().is_some_and(|r| r.0 == *key))
+    }
+
+    /// Where the row of a key is.
+    pub fn row(&self, key: &K) -> Option<Row> {
+        self.find(key).map(Row::of)
+    }
+    /// The key and the value at a place.
+    pub fn at(&self, row: Row) -> Option<&(K, V)> {
+        self.rows.get(row.place())?.as_ref()
+    }
+    pub fn contains_key(&self, key: &K) -> bool {
+        self.find(key).is_some()
+    }
+    pub fn get(&self, key: &K) -> Option<&V> {
+        self.rows[self.find(key)?].as_ref().map(|row| &row.1)
+    }
+    pub fn get_mut(&mut self, key: &K) -> Option<&mut V> {
+        let row = self.find(key)?;
+        self.rows[row].as_mut().map(|row| &mut row.1)
+    }
+
+    pub fn insert(&mut self, key: K, value: V) -> Row {
+        let found = self.find(&key);
+        let row = found.unwrap_or_else(|| {
+            self.free.pop().map_or(self.rows.len(), |row| row as usize)
+        });
+        if row == self.rows.len() {
+            self.rows.push(None);
+        }
+        self.rows[row] = Some((key, value));
+        if found.is_none() {
+            self.index.add(row, hash(&key), hash_in(&self.rows));
+        }
+        Row::of(row)
+    }
+
+    /// The value of a key, which is new if there is none.
+    pub fn entry(&mut self, key: K) -> &mut V
+    where
+        V: Default,
+    {
+        let row = self.find(&key).unwrap_or_else(|| self.insert(key, V::default()).place());
+        &mut self.rows[row].as_mut().expect("it is in").1
+    }
+
+    pub fn remove(&mut self, key: &K) -> Option<V> {
+        let row = self.find(key)?;
+        self.index.remove(row, hash(key), hash_in(&self.rows));
+        self.free.push(row as u32);
+        let value = self.rows[row].take().map(|row| row.1);
+        if self.is_empty() && self.rows.len() > FEW {
+            *self = Self::default();
+        }
+        value
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (&K, &V)> {
+        self.rows.iter().flatten().map(|row| (&row.0, &row.1))
+    }
+    pub fn values(&self) -> impl Iterator<Item = &V> {
+        self.rows.iter().flatten().map(|row| &row.1)
+    }
+}
+
+impl<K: Key, V: Store> Store for Hashed<K, V> {
+    /// Rows keep their places.
+    fn put(&self, out: &mut Vec<u8>) {
+        self.rows.put(out);
+        self.free.put(out);
+    }
+    fn get(from: &mut Bytes) -> Option<Self> {
+        let (rows, free) = <(Vec<Option<(K, V)>>, Vec<u32>)>::get(from)?;
+        let mut made = Self { rows, free, index: Index::default() };
+        for (at, row) in made.rows.iter().enumerate() {
+            let Some((key, _)) = row else { continue };
+            made.index.add(at, hash(key), hash_in(&made.rows));
+        }
+        Some(made)
+    }
+    fn visit(&self, found: &mut dyn FnMut(Name)) {
+        self.rows.visit(found);
+    }
+}
+
+const FEW: usize = 8;
 
 /// A map that keeps the order of insertion; up to eight entries are looked through.
 #[derive(Clone, Debug)]
 pub struct Map<K, V> {
     rows: Vec<Option<(K, V)>>,
-    places: Option<Box<Hashed<K, u32>>>,
+    index: Option<Box<Index>>,
     first: u32, // no row before this one is used
     count: u32,
 }
 
 impl<K, V> Default for Map<K, V> {
     fn default() -> Self {
-        Self { rows: Vec::new(), places: None, first: 0, count: 0 }
+        Self { rows: Vec::new(), index: None, first: 0, count: 0 }
     }
 }
 
@@ -70,9 +276,10 @@ impl<K: Key, V> Map<K, V> {
     }
 
     fn place(&self, key: K) -> Option<usize> {
-        match &self.places {
-            Some(places) => places.get(&key).map(|&at| at as usize),
-            None => self.rows.iter().position(|row| row.as_ref().is_some_and(|r| r.0 == key)),
+        let is = |row: &Option<(K, V)>| row.as_ref().is_some_and(|row| row.0 == key);
+        match &self.index {
+            Some(index) => index.find(hash(&key), |at| is(&self.rows[at])),
+            None => self.rows.iter().position(is),
         }
     }
 
@@ -99,33 +306,20 @@ impl<K: Key, V> Map<K, V> {
 
     fn append(&mut self, key: K, value: V) {
         if self.rows.len() >= FEW && self.rows.len() >= 2 * self.len() {
-            self.compact();
-        }
-        if let Some(places) = &mut self.places {
-            places.insert(key, self.rows.len() as u32);
-        } else if self.rows.len() >= FEW {
-            let rows = self.rows.iter().enumerate();
-            let mut places: Hashed<K, u32> =
-                rows.filter_map(|(at, row)| Some((row.as_ref()?.0, at as u32))).collect();
-            places.insert(key, self.rows.len() as u32);
-            self.places = Some(Box::new(places));
+            self.rows.retain(Option::is_some);
+            (self.first, self.index) = (0, None);
         }
         self.rows.push(Some((key, value)));
         self.count += 1;
-    }
-
-    fn compact(&mut self) {
-        self.rows.retain(Option::is_some);
-        self.first = 0;
-        if self.rows.len() < FEW {
-            self.places = None;
-        } else if let Some(places) = &mut self.places {
-            let rows = self.rows.iter().enumerate();
-            rows.for_each(|(at, row)| {
-                row.iter().for_each(|row| {
-                    places.insert(row.0, at as u32);
-                })
-            });
+        if let Some(index) = &mut self.index {
+            index.add(self.rows.len() - 1, hash(&key), hash_in(&self.rows));
+        } else if self.rows.len() > FEW {
+            let mut index = Index::default();
+            for (at, _) in self.rows.iter().enumerate().filter(|row| row.1.is_some()) {
+                let hash_of = hash_in(&self.rows);
+                index.add(at, hash_of(at), hash_of);
+            }
+            self.index = Some(Box::new(index));
         }
     }
 
@@ -142,8 +336,8 @@ impl<K: Key, V> Map<K, V> {
 
     pub fn remove(&mut self, key: K) -> Option<V> {
         let at = self.place(key)?;
-        if let Some(places) = &mut self.places {
-            places.remove(&key);
+        if let Some(index) = &mut self.index {
+            index.remove(at, hash(&key), hash_in(&self.rows));
         }
         self.count -= 1;
         let row = self.rows[at].take();
@@ -155,7 +349,7 @@ impl<K: Key, V> Map<K, V> {
 
     pub fn clear(&mut self) {
         self.rows.clear();
-        self.places = None;
+        self.index = None;
         (self.first, self.count) = (0, 0);
     }
 

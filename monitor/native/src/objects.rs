@@ -136,7 +136,7 @@ impl Objects {
     pub fn add(&mut self, (id, identity, token_map): (Name, Option<Name>, Option<Name>)) -> u32 {
         let of = Object { object_id: Some(id), identity, token_map, ..Object::default() };
         let number = self.made(of);
-        self.by_id.entry(id).or_default().add(number);
+        self.by_id.entry(id).add(number);
         self.rest(number);
         number
     }
@@ -341,7 +341,7 @@ impl Objects {
         object.contents = contents.to_vec();
         object.places.retain(|at| !named(at));
         for (at, content) in more.iter().enumerate() {
-            let users = self.users.entry(indexed_content(*content)).or_default();
+            let users = self.users.entry(indexed_content(*content));
             users.entry(number).add((known + at) as u64);
         }
         renamed.iter().for_each(|&(old, new)| self.relist(old, new));
@@ -361,7 +361,7 @@ impl Objects {
             for position in positions.iter().filter(|at| *at >= known) {
                 object.same.retain(|row| row.0 != (old.group, position));
                 object.same.push(((old.group, position), new));
-                self.users.entry(indexed(new)).or_default().entry(number).add(position);
+                self.users.entry(indexed(new)).entry(number).add(position);
             }
         }
     }
