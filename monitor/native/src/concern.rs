@@ -54,7 +54,7 @@ pub fn about(
     }
     let claim = &run.claims[number];
     if !claim.known && event.object_id.is_some() {
-        for other in run.objects.get(claim.object).on.keys() {
+        for other in run.objects.get(claim.object).on.iter() {
             if other != number && run.claims[other].known {
                 found.insert(other, (true, false));
             }

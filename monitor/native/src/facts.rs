@@ -101,7 +101,7 @@ impl Facts<'_> {
                 self.effect.direct.add(claim);
             }
             (None, Some(object)) => {
-                self.effect.direct.extend(self.objects.get(object).on.keys());
+                self.effect.direct.extend(self.objects.get(object).on.iter());
             }
             _ => {}
         }
@@ -248,7 +248,7 @@ impl Facts<'_> {
         let mut claims = Set::default();
         for each in [before, key] {
             if let Of::Object(object) = each.of {
-                claims.extend(self.objects.get(object).on.keys());
+                claims.extend(self.objects.get(object).on.iter());
             }
         }
         let counted = self.capacity.uncount(claims.keys().collect());
@@ -262,7 +262,7 @@ impl Facts<'_> {
             return contradiction(Code::BlockHoldsTwo, format!("facts contradict: {text}"));
         };
         let position = if key.of == Of::Object(object) { key.name } else { before.name };
-        for owner in self.objects.get(object).on.keys() {
+        for owner in self.objects.get(object).on.iter() {
             if position < self.claims[owner].extent() {
                 self.effect.touched.entry(owner).gained.add(position);
             }

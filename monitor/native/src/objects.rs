@@ -13,31 +13,44 @@ const IDLE: usize = 65_536;
 record! {
     /// What claims are made for. `contents` are the keys of its first positions, once stated;
     /// `places` the groups and positions of which copies were stated before their content was,
-    /// in order; `same` those of them that have another key, since one block held both, `shared`
-    /// those that gave theirs to others so; `on` the claims on it.
+    /// in order; `on` the claims on it.
     #[derive(Default)]
     pub struct Object {
         number: u32,
         object_id: Option<Name>,
         identity: Option<Name>,
         token_map: Option<Name>,
-        contents: Vec<Name>,
+        contents: Box<[Name]>,
         places: Vec<(u64, u64)>,
-        same: Vec<((u64, u64), Key)>,
-        shared: Vec<(u64, u64)>,
-        on: Set<u32>,
+        united: Option<Box<United>>,
+        on: Few<u32>,
     }
 }
 
+record! {
+    /// The groups and positions of an object of which one block held two contents: `same` those that
+    /// have another key since, `shared` those that gave theirs to others.
+    #[derive(Default)]
+    pub struct United { same: Vec<((u64, u64), Key)>, shared: Vec<(u64, u64)> }
+}
+
 impl Object {
+    fn same(&self) -> &[((u64, u64), Key)] {
+        self.united.as_ref().map_or(&[], |united| &united.same)
+    }
+
+    fn shared(&self) -> &[(u64, u64)] {
+        self.united.as_ref().map_or(&[], |united| &united.shared)
+    }
+
     fn other(&self, place: (u64, u64)) -> Option<Key> {
-        self.same.iter().find(|row| row.0 == place).map(|row| row.1)
+        self.same().iter().find(|row| row.0 == place).map(|row| row.1)
     }
 
     /// How many of its first positions have a key that other objects may have.
     pub fn named(&self) -> i64 {
         let mut found = self.contents.len() as u64;
-        while self.other((0, found)).is_some() || self.shared.contains(&(0, found)) {
+        while self.other((0, found)).is_some() || self.shared().contains(&(0, found)) {
             found += 1;
         }
         found as i64
@@ -69,7 +82,7 @@ record! {
     /// The objects of a stream, and the objects that hold each content, with its position.
     #[derive(Default)]
     pub struct Objects {
-        all: Hashed<u32, Box<Object>>,
+        all: Hashed<u32, Object>,
         count: u32,
         by_id: Hashed<Name, Few<u32>>,
         idle: Set<u32>,
@@ -93,12 +106,12 @@ impl Objects {
 
     /// An object; an empty one where it is no longer known.
     pub fn get(&self, number: u32) -> &Object {
-        self.all.get(&number).map_or(&self.none, |object| object)
+        self.all.get(&number).unwrap_or(&self.none)
     }
 
     fn made(&mut self, of: Object) -> u32 {
         self.count = self.count.checked_add(1).expect("fewer than 2^32 objects");
-        self.all.insert(self.count, Box::new(Object { number: self.count, ..of }));
+        self.all.insert(self.count, Object { number: self.count, ..of });
         self.count
     }
 
@@ -109,7 +122,7 @@ impl Objects {
 
     /// The claims on all objects.
     pub fn claims(&self) -> impl Iterator<Item = u32> + '_ {
-        self.all.values().flat_map(|object| object.on.keys())
+        self.all.values().flat_map(|object| object.on.iter())
     }
 
     /// The object that an event states, which is new if there is none; None if it states none.
@@ -162,7 +175,7 @@ impl Objects {
     fn unlist(&mut self, number: u32) {
         let Some(object) = self.all.get(&number) else { return };
         let contents = object.contents.iter().map(|content| indexed_content(*content));
-        for name in contents.chain(object.same.iter().map(|row| indexed(row.1))) {
+        for name in contents.chain(object.same().iter().map(|row| indexed(row.1))) {
             if let Some(users) = self.users.get_mut(&name) {
                 users.remove(number);
                 if users.is_empty() {
@@ -174,7 +187,7 @@ impl Objects {
 
     /// An object is gone, unless others have keys of it.
     fn discard(&mut self, number: u32) {
-        if self.all.get(&number).is_some_and(|object| object.shared.is_empty()) {
+        if self.all.get(&number).is_some_and(|object| object.shared().is_empty()) {
             self.all.remove(&number);
         }
     }
@@ -211,7 +224,7 @@ impl Objects {
     /// Call a function with the claims that a key belongs to, each with the position.
     pub fn owners(&self, claims: &Claims, key: Key, mut each: impl FnMut(u32, u64)) {
         let mut on = |object: &Object, position: u64| {
-            for claim in object.on.keys() {
+            for claim in object.on.iter() {
                 if position < claims[claim].extent() {
                     each(claim, position);
                 }
@@ -243,10 +256,10 @@ impl Objects {
         found.add(number);
         let contents = object.contents.iter().map(|content| indexed_content(*content));
         let places = object.places.iter().map(|place| Key::position(number, place.0, place.1));
-        for key in contents.chain(places).chain(object.same.iter().map(|row| indexed(row.1))) {
+        for key in contents.chain(places).chain(object.same().iter().map(|row| indexed(row.1))) {
             found.extend(self.users.get(&key).into_iter().flat_map(Map::keys));
         }
-        found.keys().flat_map(|each| self.get(each).on.keys()).collect()
+        found.keys().flat_map(|each| self.get(each).on.iter()).collect()
     }
 
     /// The cache identity of the objects that hold a content, if any.
@@ -338,7 +351,7 @@ impl Objects {
                 (Key::content(None, *group, name), Key::content(object.identity, *group, name))
             }));
         }
-        object.contents = contents.to_vec();
+        object.contents = contents.into();
         object.places.retain(|at| !named(at));
         for (at, content) in more.iter().enumerate() {
             let users = self.users.entry(indexed_content(*content));
@@ -359,8 +372,9 @@ impl Objects {
             let Some(object) = self.all.get_mut(&number) else { continue };
             let known = object.contents.len() as u64;
             for position in positions.iter().filter(|at| *at >= known) {
-                object.same.retain(|row| row.0 != (old.group, position));
-                object.same.push(((old.group, position), new));
+                let same = &mut object.united.get_or_insert_default().same;
+                same.retain(|row| row.0 != (old.group, position));
+                same.push(((old.group, position), new));
                 self.users.entry(indexed(new)).entry(number).add(position);
             }
         }
@@ -393,7 +407,7 @@ impl Objects {
         self.all.get(&number).filter(|_| fits)?;
         if let Of::Object(of) = one.of {
             if let Some(of) = self.all.get_mut(&of) {
-                of.shared.push((one.group, one.name));
+                of.united.get_or_insert_default().shared.push((one.group, one.name));
             }
         }
         self.relist(other, one);
