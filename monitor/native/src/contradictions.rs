@@ -68,9 +68,8 @@ fn look_up(at: &Moment, number: u32, observes: Kinds) -> Fine {
     }
     let (held, found) = (at.lead(claim), event.held.unwrap_or(0));
     let (object, end) = (run.objects.get(claim.object), claim.extent() as i64);
-    let lead = |end: i64, tiers: bool| {
-        run.pool.lead((&run.objects, object), claim.start(), end, tiers)
-    };
+    let lead =
+        |end: i64, tiers: bool| run.pool.lead((&run.objects, object), claim.start(), end, tiers);
     let mut why = match event.asked {
         None if found < held => {
             "a look-up finds less than is held, and does not state what it asked for"

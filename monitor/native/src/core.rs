@@ -12,7 +12,7 @@ use crate::outcome;
 use crate::store::{Bytes, Store};
 use crate::tables::{Shared, Tables};
 
-const MAGIC: u64 = 0x7265_7369_6465_0005;
+const MAGIC: u64 = 0x7265_7369_6465_0006;
 
 /// What all streams of a file have in common, and their judges.
 pub struct Core {

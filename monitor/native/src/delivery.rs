@@ -1,9 +1,10 @@
 //! Delivers an event to a claim: to the claim itself, and to the requests that it follows.
 
 use crate::breaks::{Code, Place, Reason};
-use crate::claim::{verdict_of, Claim, Found, Observed, Scope, Stand};
+use crate::claim::{verdict_of, Claim, Followed, Found, Observed, Scope};
 use crate::fields::{self, Moment};
 use crate::names::Name;
+use crate::registers::{Registers, Stand};
 use crate::tables::{Compiled, Inputs, Watch, SATISFIED, UNKNOWN, VIOLATED};
 
 /// One event on its way to one claim. It belongs to the requests `here`; of those in `perhaps` that
@@ -24,8 +25,6 @@ pub struct Delivery<'a> {
     pub opened: Vec<Name>,
     /// Whether an observer moved.
     pub moved: bool,
-    /// Room for registers.
-    spare: Vec<i64>,
 }
 
 /// The value of a field, which is computed when it is first asked for.
@@ -57,7 +56,6 @@ impl<'a> Delivery<'a> {
             asked: 0,
             opened,
             moved: false,
-            spare: Vec::new(),
         }
     }
 
@@ -68,35 +66,34 @@ impl<'a> Delivery<'a> {
     }
 
     /// The registers of the claim after the event.
-    pub fn ledger(&mut self, now: &mut Vec<i64>) {
-        now.clear();
-        now.extend_from_slice(&self.claim.facts);
+    pub fn ledger(&mut self) -> Registers {
+        let mut now = self.claim.facts.clone();
         for &(place, node) in &self.kind.claim {
-            let inputs = Inputs { now, ..self.claim.inputs() };
-            now[usize::from(place)] = self.eval(node, &inputs);
+            let value = self.eval(node, &Inputs { now: &now, ..self.claim.inputs() });
+            now.set(place.into(), value);
         }
+        now
     }
 
     /// Deliver it to the claim itself.
-    pub fn to_claim(&mut self, seen: &mut Observed, now: &[i64]) {
+    pub fn to_claim(&mut self, seen: &mut Observed, now: &Registers) {
         let first = &self.at.tables.request;
         let mut scope = std::mem::take(&mut seen.own);
         self.step(&mut scope, &self.kind.own, (first, first, 0), seen, now);
         seen.own = scope;
     }
 
-    /// Deliver it to a request that the claim follows, by its place.
-    pub fn to_request(&mut self, place: usize, seen: &mut Observed, now: &[i64]) {
-        let (name, scope) = &mut seen.requests[place];
-        let here = self.is_here(*name);
-        let mut scope = std::mem::take(scope);
-        let mut after = std::mem::take(&mut self.spare);
-        after.clone_from(&scope.facts);
-        self.request(&scope.facts, &mut after, here, now);
-        let was = std::mem::take(&mut scope.facts);
+    /// Deliver it to a request that the claim follows.
+    pub fn to_request(&mut self, name: Name, seen: &mut Observed, now: &Registers) {
+        let Some(followed) = seen.requests.get_mut(name) else { return };
+        let here = self.is_here(name);
+        let mut scope = std::mem::take(&mut followed.scope);
+        let after = self.request(&followed.facts, here, now);
+        let was = std::mem::replace(&mut followed.facts, after.clone());
         self.step(&mut scope, &self.kind.scoped, (&was, &after, here), seen, now);
-        (scope.facts, self.spare) = (after, was);
-        seen.requests[place].1 = scope;
+        if let Some(followed) = seen.requests.get_mut(name) {
+            followed.scope = scope;
+        }
     }
 
     fn is_here(&self, name: Name) -> i64 {
@@ -106,52 +103,56 @@ impl<'a> Delivery<'a> {
         i64::from(self.here.contains(&name))
     }
 
-    fn request(&mut self, was: &[i64], after: &mut [i64], here: i64, now: &[i64]) {
+    /// The registers of a request after the event.
+    fn request(&mut self, was: &Registers, here: i64, now: &Registers) -> Registers {
+        let mut after = was.clone();
         for &(place, node) in &self.kind.request {
-            let inputs =
-                Inputs { here, now, request_was: was, request: after, ..self.claim.inputs() };
-            after[usize::from(place)] = self.eval(node, &inputs);
+            let (request_was, request) = (was, &after);
+            let inputs = Inputs { here, now, request_was, request, ..self.claim.inputs() };
+            let value = self.eval(node, &inputs);
+            after.set(place.into(), value);
         }
+        after
     }
 
     /// Follow a request of the event from now on, if it touches the claim.
-    pub fn opens(&mut self, name: Name, seen: &mut Observed, now: &[i64]) {
+    pub fn opens(&mut self, name: Name, seen: &mut Observed, now: &Registers) {
         let here = if self.perhaps.contains(&name) { UNKNOWN } else { 1 };
-        let was = self.derived(name);
-        let mut after = was.clone();
-        self.request(&was, &mut after, here, now);
-        let inputs =
-            Inputs { here, now, request_was: &was, request: &after, ..self.claim.inputs() };
+        let facts = self.derived(name);
+        let after = self.request(&facts, here, now);
+        let (request_was, request) = (&facts, &after);
+        let inputs = Inputs { here, now, request_was, request, ..self.claim.inputs() };
         if self.eval(self.kind.opens, &inputs) == 0 {
             return;
         }
-        let tables = self.at.tables;
+        let scope = seen.own.of_request(self.claim.mode, self.at.tables);
         let ended = self.at.run.requests.is_over(name);
-        Claim::follow(seen, name, was, ended, &tables.scoped(self.claim.mode));
+        seen.requests.insert(name, Followed { facts, scope, ended });
         self.opened.push(name);
-        self.to_request(seen.requests.len() - 1, seen, now);
+        self.to_request(name, seen, now);
     }
 
     /// The registers of a request that no event followed for the claim so far.
-    fn derived(&self, name: Name) -> Vec<i64> {
+    fn derived(&self, name: Name) -> Registers {
         let (tables, requests) = (self.at.tables, &self.at.run.requests);
         let (mut found, at) = (tables.request.clone(), &tables.at);
         let Some(request) = requests.live(name) else {
-            found[at.seen] = i64::from(requests.is_over(name));
+            found.set(at.seen, requests.is_over(name).into());
             return found;
         };
         if !request.in_hand {
             return found;
         }
         let since = self.claim.responsible(tables) && self.claim.took <= request.since;
-        (found[at.seen], found[at.arrived]) = (1, 1);
-        found[at.needed] = request.needed.unwrap_or(UNKNOWN);
-        found[at.usable] = request.usable.unwrap_or(UNKNOWN);
-        found[at.away] = i64::from(self.claim.is_away(tables));
-        found[at.held] = i64::from(since);
+        found.set(at.seen, 1);
+        found.set(at.arrived, 1);
+        found.set(at.needed, request.needed.unwrap_or(UNKNOWN));
+        found.set(at.usable, request.usable.unwrap_or(UNKNOWN));
+        found.set(at.away, self.claim.is_away(tables).into());
+        found.set(at.held, since.into());
         if request.restated {
-            tables.unknown.iter().for_each(|&place| found[place] = UNKNOWN);
-            found[at.held] = 0;
+            tables.unknown.iter().for_each(|&place| found.set(place, UNKNOWN));
+            found.set(at.held, 0);
         }
         found
     }
@@ -159,7 +160,8 @@ impl<'a> Delivery<'a> {
     /// Move the observers of a scope; a request has its registers before and after, and `here`.
     fn step(
         &mut self, scope: &mut Scope, watches: &'a [Watch],
-        (request_was, request, here): (&[i64], &[i64], i64), seen: &mut Observed, now: &[i64],
+        (request_was, request, here): (&Registers, &Registers, i64), seen: &mut Observed,
+        now: &Registers,
     ) {
         if !self.moves {
             return;
@@ -167,16 +169,14 @@ impl<'a> Delivery<'a> {
         let tables = self.at.tables;
         let mode = &tables.modes[self.claim.mode];
         for watch in watches {
-            let stand = scope.stands[watch.place];
+            let stand = scope.stands.get(watch.place);
             let number = mode.obligations[watch.place];
             if stand.absent || seen.is_open(number) {
                 continue;
             }
-            let own = mode.offsets[watch.place];
-            let count = tables.obligations[usize::from(number)].registers;
-            let registers = &scope.registers[own..own + count];
+            let (own, first) = (&scope.registers, mode.offsets[watch.place]);
             let inputs =
-                Inputs { here, now, request_was, request, own: registers, ..self.claim.inputs() };
+                Inputs { here, now, request_was, request, own, first, ..self.claim.inputs() };
             match self.outcome(watch, stand.state, &inputs) {
                 Outcome::Stays => {}
                 Outcome::Unknown => {
@@ -202,10 +202,10 @@ impl<'a> Delivery<'a> {
                     if violated {
                         seen.keep(number, Found { verdict: VIOLATED, at, rule });
                     }
-                    scope.stands[watch.place] =
-                        Stand { state: to, rule, exercised, absent: false, at };
-                    if let Some(sets) = sets {
-                        scope.registers[own..own + count].copy_from_slice(&sets);
+                    let stand = Stand { state: to, rule, exercised, absent: false, at };
+                    scope.stands.set(watch.place, stand);
+                    for (place, value) in sets.into_iter().flatten().enumerate() {
+                        scope.registers.set(first + place, value);
                     }
                 }
             }
@@ -215,6 +215,10 @@ impl<'a> Delivery<'a> {
     /// The one step that an observer may take, if it is known.
     fn outcome(&mut self, watch: &Watch, state: u8, inputs: &Inputs) -> Outcome {
         let mut found: Option<(u8, u8, Option<Vec<i64>>)> = None;
+        let is_own = |sets: &Vec<i64>| {
+            let mut own = sets.iter().enumerate();
+            own.all(|(place, value)| inputs.own.get(inputs.first + place) == *value)
+        };
         for rule in &watch.rules {
             if rule.sources >> state & 1 == 0 {
                 continue;
@@ -229,11 +233,12 @@ impl<'a> Delivery<'a> {
             match &found {
                 None => found = Some((rule.to, rule.number, after)),
                 Some((to, _, first)) => {
-                    let same = |sets: &Option<Vec<i64>>| match sets {
-                        Some(sets) => sets.clone(),
-                        None => inputs.own.to_vec(),
+                    let same = match (first, &after) {
+                        (Some(one), Some(other)) => one == other,
+                        (Some(sets), None) | (None, Some(sets)) => is_own(sets),
+                        (None, None) => true,
                     };
-                    if *to != rule.to || same(first) != same(&after) {
+                    if *to != rule.to || !same {
                         return Outcome::Unknown;
                     }
                 }
@@ -246,8 +251,7 @@ impl<'a> Delivery<'a> {
         match found {
             None => Outcome::Stays,
             Some((to, rule, sets)) => {
-                let stays = sets.as_deref().unwrap_or(inputs.own) == inputs.own;
-                if to == state && stays {
+                if to == state && sets.as_ref().is_none_or(is_own) {
                     Outcome::Moves(to, rule, sets)
                 } else {
                     Outcome::Unknown

@@ -398,7 +398,7 @@ impl Facts<'_> {
             return Ok(());
         }
         for claim in self.effect.direct.keys() {
-            let copies = &mut self.claims[claim].copies;
+            let copies = &mut self.claims[claim].trail_mut().copies;
             match copies.iter_mut().find(|row| row.0 == tier) {
                 Some(row) => row.1 = if once { row.1.max(1) } else { row.1 + 1 },
                 None => copies.push((tier, 1)),
@@ -440,7 +440,7 @@ impl Facts<'_> {
             return Ok(());
         }
         for claim in self.effect.direct.keys() {
-            let copies = &mut self.claims[claim].copies;
+            let copies = &mut self.claims[claim].trail_mut().copies;
             match copies.iter_mut().find(|row| row.0 == tier && row.1 > 0) {
                 Some(row) => row.1 -= 1,
                 None => {
@@ -458,11 +458,11 @@ impl Facts<'_> {
     fn tier_lost(&mut self, tier: Name) {
         self.pool.clear(tier, self.tables.words.gpu);
         for claim in self.objects.claims().collect::<Vec<_>>() {
-            let copies = &mut self.claims[claim].copies;
-            if copies.iter().any(|row| row.0 == tier && row.1 > 0) {
+            let Some(trail) = &mut self.claims[claim].trail else { continue };
+            if trail.copies.iter().any(|row| row.0 == tier && row.1 > 0) {
                 self.effect.direct.add(claim);
             }
-            copies.retain(|row| row.0 != tier);
+            trail.copies.retain(|row| row.0 != tier);
         }
     }
 }

@@ -183,13 +183,14 @@ impl Moment<'_> {
                 event.asked.is_some_and(|asked| claim.start() + claim.threshold() <= asked)
             }
             Field::Breaks => {
-                let own = claim.facts[self.tables.at.lead];
+                let own = claim.facts.get(self.tables.at.lead);
                 (if claim.is_final { own } else { self.lead(claim) }) < claim.threshold()
             }
             Field::NewLoss => {
-                let lost = |block: &Name| claim.lost.contains(Some(*block));
-                let all = claim.lost.contains(None) || event.block_ids.iter().all(lost);
-                !claim.lost.is_empty() && all
+                let lost = &claim.trail().lost;
+                let is_lost = |block: &Name| lost.contains(Some(*block));
+                let all = lost.contains(None) || event.block_ids.iter().all(is_lost);
+                !lost.is_empty() && all
             }
             Field::HigherKept => run.ranks.higher_kept(number, &run.claims),
             Field::Proof => event.proof.is_some() && claim.responsible(self.tables),
@@ -227,14 +228,14 @@ impl Moment<'_> {
     /// Whether the acceptance states more blocks or a longer duration than the commitment; without
     /// a duration it leaves the one that was asked for.
     fn overstates(&self, claim: &Claim) -> Option<bool> {
-        let (event, held) = (self.event, claim.facts[self.tables.at.footprint]);
+        let (event, held) = (self.event, claim.facts.get(self.tables.at.footprint));
         if event.restated || !claim.committed(self.tables) {
             return Some(false);
         }
         if held != UNKNOWN && event.footprint.is_some_and(|stated| held < stated) {
             return Some(true);
         }
-        match event.duration.or(claim.asked).zip(claim.duration) {
+        match event.duration.or(claim.clock().asked).zip(claim.clock().duration) {
             Some((stated, held)) => stated.is_longer(held),
             None => Some(false),
         }
@@ -245,11 +246,11 @@ impl Moment<'_> {
         let start = claim.start() as u64;
         let end = start.saturating_add(claim.threshold() as u64);
         let brought = |at: &u64| brought.is_some_and(|set| set.contains(*at));
-        claim.computed.range(start..end).all(brought)
+        claim.trail().computed.range(start..end).all(brought)
     }
 
     fn intact(&self, number: u32, claim: &Claim) -> bool {
-        let host = claim.facts[self.tables.at.host];
+        let host = claim.facts.get(self.tables.at.host);
         if !self.direct.contains(number) && host != 1 {
             return false;
         }
@@ -376,7 +377,7 @@ impl Moment<'_> {
         if self.event.kind == event::CLAIM_OFFLOADED {
             let on_copies = [event::STORE_FINISHED, event::HOST_COPY_FOUND, event::HOST_COPY_LOST];
             let observed = on_copies.into_iter().all(|kind| self.observes.has(kind));
-            match claim.facts[self.tables.at.host] {
+            match claim.facts.get(self.tables.at.host) {
                 0 if observed => return Some(false),
                 1 if observed => {}
                 _ => return None,
@@ -389,11 +390,11 @@ impl Moment<'_> {
             if claim.unseen_end() {
                 return None;
             }
-            return Some(claim.elapsed && !claim.early);
+            return Some(claim.clock().elapsed && !claim.clock().early);
         }
         let demotes = self.event.demotes();
         if demotes && claim.mode == self.tables.named.hard_protected {
-            return (claim.pressed != UNKNOWN).then_some(claim.pressed == 1);
+            return claim.pressed;
         }
         Some(demotes && claim.mode == self.tables.named.demotable)
     }
@@ -401,7 +402,7 @@ impl Moment<'_> {
     /// The oldest fact about a route that is not reported yet, and how many there are.
     fn unreported(&self, claim: &Claim) -> (Option<i64>, usize) {
         let key = (self.event.request_id, self.event.kind);
-        let row = claim.routes.iter().find(|row| row.0 == key);
+        let row = claim.trail().routes.iter().find(|row| row.0 == key);
         row.map_or((None, 0), |row| (row.1.front().copied(), row.1.len()))
     }
 }

@@ -17,6 +17,7 @@ use crate::map::{Map, Set};
 use crate::names::{Name, Names};
 use crate::outcome::{self, Past};
 use crate::record;
+use crate::registers::Stand;
 use crate::run::Run;
 use crate::tables::{Shared, PENDING};
 
@@ -75,7 +76,6 @@ pub struct Judge {
     pub stream: Stream,
     effect: Effect,
     mine: Map<u32, (bool, bool)>,
-    now: Vec<i64>,
     concerned: Set<u32>,
     /// The claims of which an observer moved.
     moved: Vec<u32>,
@@ -119,7 +119,6 @@ impl Judge {
             stream,
             effect: Effect::default(),
             mine: Map::default(),
-            now: Vec::new(),
             concerned: Set::default(),
             moved: Vec::new(),
             news: News::default(),
@@ -445,9 +444,11 @@ impl Judge {
         for number in self.alive() {
             let claim = &mut self.state.run.claims[number];
             let obligations = &self.tables.modes[claim.mode].obligations;
-            for (stand, &obligation) in claim.seen.own.stands.iter_mut().zip(obligations) {
-                if verdict_of(&self.tables, obligation, stand) == PENDING {
-                    (stand.state, stand.exercised) = (0, false);
+            for (place, &obligation) in obligations.iter().enumerate() {
+                let stand = claim.seen.own.stands.get(place);
+                if verdict_of(&self.tables, obligation, &stand) == PENDING {
+                    let stand = Stand { state: 0, exercised: false, ..stand };
+                    claim.seen.own.stands.set(place, stand);
                 }
             }
         }
@@ -599,8 +600,9 @@ impl Judge {
             if direct {
                 loads.extend_from_slice(here);
             }
-            if direct || claim.facts[tables.at.host] == 1 {
-                let more = claim.waiting.iter().filter(|name| !(direct && here.contains(name)));
+            if direct || claim.facts.get(tables.at.host) == 1 {
+                let more =
+                    claim.trail().waiting.iter().filter(|name| !(direct && here.contains(name)));
                 loads.extend(more);
             }
         }
@@ -620,29 +622,29 @@ impl Judge {
             event::BLOCK_EVICTED => is_mine || mine.keys().any(ranked),
             _ => true,
         };
-        let moves = shows && claim.seen.unclear.is_none();
+        let moves = shows && claim.seen.unclear().is_none();
         let (responsible, size) = (claim.responsible(&tables), claim.size(&tables));
         let owes = self.state.run.owing.contains(number);
         let mut seen = std::mem::take(&mut self.state.run.claims[number].seen);
-        let mut now = std::mem::take(&mut self.now);
         let moment = self.moment(event, request, effect, mine, found);
         let mut delivery = Delivery::new(&moment, number, belongs, &unsure);
         delivery.place = line.at;
         delivery.moves = moves;
         delivery.exercised = !event.restated;
-        delivery.ledger(&mut now);
+        let now = delivery.ledger();
         if is_mine || named || owes {
             delivery.to_claim(&mut seen, &now);
         }
-        for place in 0..seen.requests.len() {
-            if is_mine || belongs.contains(&seen.requests[place].0) {
-                delivery.to_request(place, &mut seen, &now);
-            }
-        }
+        let reached: Vec<Name> = if is_mine {
+            seen.requests.keys().collect()
+        } else {
+            belongs.iter().copied().filter(|name| seen.requests.contains(*name)).collect()
+        };
+        reached.into_iter().for_each(|name| delivery.to_request(name, &mut seen, &now));
         if is_mine || tables.sets.actions.has(event.kind) || OPENS_MANY.has(event.kind) {
             for &name in belongs.iter().chain(unsure.iter().filter(|name| !belongs.contains(name)))
             {
-                if seen.scope(name).is_some() {
+                if seen.requests.contains(name) {
                     continue;
                 }
                 if self.state.run.requests.is_over(name) && seen.may_forget() {
@@ -667,8 +669,7 @@ impl Judge {
         }
         let claim = &mut self.state.run.claims[number];
         claim.seen = seen;
-        claim.facts.copy_from_slice(&now);
-        self.now = now;
+        claim.facts = now;
         if is_mine && named {
             let trigger = if event.demotes() { event::CLAIM_DEMOTED } else { event.kind };
             claim.state = tables.next_state(claim.state, trigger).unwrap_or(claim.state);

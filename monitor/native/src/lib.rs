@@ -23,6 +23,7 @@ pub mod objects;
 pub mod outcome;
 pub mod pool;
 pub mod ranks;
+pub mod registers;
 pub mod request;
 pub mod run;
 pub mod store;

@@ -186,9 +186,8 @@ impl<K: Key, V> Hashed<K, V> {
 
     pub fn insert(&mut self, key: K, value: V) -> Row {
         let found = self.find(&key);
-        let row = found.unwrap_or_else(|| {
-            self.free.pop().map_or(self.rows.len(), |row| row as usize)
-        });
+        let row =
+            found.unwrap_or_else(|| self.free.pop().map_or(self.rows.len(), |row| row as usize));
         if row == self.rows.len() {
             self.rows.push(None);
         }
@@ -364,6 +363,9 @@ impl<K: Key, V> Map<K, V> {
 
     pub fn iter(&self) -> impl Iterator<Item = (K, &V)> {
         self.rows[self.first as usize..].iter().flatten().map(|row| (row.0, &row.1))
+    }
+    pub fn values_mut(&mut self) -> impl Iterator<Item = &mut V> {
+        self.rows[self.first as usize..].iter_mut().flatten().map(|row| &mut row.1)
     }
     pub fn keys(&self) -> impl Iterator<Item = K> + '_ {
         self.rows[self.first as usize..].iter().flatten().map(|row| row.0)

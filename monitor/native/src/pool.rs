@@ -278,9 +278,9 @@ impl Pool {
             return most - start;
         }
         let whole = |end: i64| {
-            self.groups.iter().all(|(n, g)| {
-                g.ends(end) && (g.full || g.needs(start, end).all(|at| held(*n, at)))
-            })
+            self.groups
+                .iter()
+                .all(|(n, g)| g.ends(end) && (g.full || g.needs(start, end).all(|at| held(*n, at))))
         };
         (1..=most - start).rev().find(|length| whole(start + length)).unwrap_or(0)
     }

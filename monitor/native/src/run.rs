@@ -12,7 +12,7 @@ use crate::pool::Pool;
 use crate::ranks::Ranks;
 use crate::record;
 use crate::request::Requests;
-use crate::tables::{Tables, UNKNOWN};
+use crate::tables::Tables;
 
 record! {
     /// One run, from its first line or from a restatement. `ids` has the claims of the stream that
@@ -128,19 +128,20 @@ impl Run {
         Ok(request)
     }
 
-    /// Whether a request in hand is in a standing conflict with the responsible claims.
-    pub fn is_pressed(&self, observes: Kinds) -> i64 {
+    /// Whether a request in hand is in a standing conflict with the responsible claims; None if that
+    /// is unknown.
+    pub fn is_pressed(&self, observes: Kinds) -> Option<bool> {
         let (requests, total) = (&self.requests, self.capacity.total(ALWAYS));
         let observed = observes.has(event::REQUEST_ARRIVED);
-        let mut found = if observed { 0 } else { UNKNOWN };
+        let mut found = observed.then_some(false);
         for request in requests.in_hand.keys().filter_map(|name| requests.live(name)) {
             match (request.needed, request.usable, total) {
                 (Some(needed), Some(usable), Some(total)) => {
                     if needed <= usable && usable < total.saturating_add(needed) {
-                        return 1;
+                        return Some(true);
                     }
                 }
-                _ => found = UNKNOWN,
+                _ => found = None,
             }
         }
         found
@@ -191,10 +192,11 @@ impl Run {
         self.ranks.follow(number, false, &self.claims);
         self.owing.remove(number);
         self.durations.timed.remove(number);
-        let followed = self.claims[number].seen.requests.iter();
-        for name in followed.map(|row| row.0).collect::<Vec<_>>() {
+        for name in self.claims[number].seen.requests.keys().collect::<Vec<_>>() {
             self.unfollow(name, number);
         }
-        self.claims[number].copies.clear();
+        if let Some(trail) = &mut self.claims[number].trail {
+            trail.copies.clear();
+        }
     }
 }
