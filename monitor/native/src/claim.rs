@@ -206,10 +206,10 @@ impl Claim {
     // What it states.
 
     pub fn start(&self) -> i64 {
-        self.predicate.map_or(0, |predicate| predicate.start)
+        self.predicate.map_or(0, Predicate::start)
     }
     pub fn threshold(&self) -> i64 {
-        self.predicate.map_or(UNSTATED, |predicate| predicate.blocks)
+        self.predicate.map_or(UNSTATED, Predicate::blocks)
     }
     /// The first position after those that its predicate needs; its extent if none is stated.
     pub fn stop(&self) -> i64 {

@@ -103,13 +103,13 @@ pub fn lead(run: &Run, claim: &Claim, tiers: bool) -> i64 {
 pub fn stores(run: &Run, claim: &Claim) -> bool {
     let on = (&run.objects, run.objects.get(claim.object));
     let keyed =
-        |of: Predicate| run.pool.needs(on, of.start, of.end(), |key| run.pool.in_tiers(key));
+        |of: Predicate| run.pool.needs(on, of.start(), of.end(), |key| run.pool.in_tiers(key));
     claim.has_copy() || claim.predicate.is_some_and(keyed)
 }
 
 /// Whether all that the predicate needs is on the GPU or in a tier.
 pub fn restores(run: &Run, claim: &Claim) -> bool {
-    let keyed = claim.predicate.is_some_and(|of| of.blocks <= lead(run, claim, true));
+    let keyed = claim.predicate.is_some_and(|of| of.blocks() <= lead(run, claim, true));
     claim.has_copy() || keyed
 }
 

@@ -12,8 +12,7 @@ const IDLE: usize = 65_536;
 
 record! {
     /// What claims are made for. `contents` are the keys of its first positions, once stated;
-    /// `places` the groups and positions of which copies were stated before their content was,
-    /// in order; `on` the claims on it.
+    /// `places` those of which copies were stated before their content was; `on` the claims on it.
     #[derive(Default)]
     pub struct Object {
         number: u32,
@@ -21,7 +20,7 @@ record! {
         identity: Option<Name>,
         token_map: Option<Name>,
         contents: Box<[Name]>,
-        places: Vec<(u64, u64)>,
+        places: Places,
         united: Option<Box<United>>,
         on: Few<u32>,
     }
@@ -32,6 +31,47 @@ record! {
     /// have another key since, `shared` those that gave theirs to others.
     #[derive(Default)]
     pub struct United { same: Vec<((u64, u64), Key)>, shared: Vec<(u64, u64)> }
+}
+
+record! {
+    /// Positions by their groups, in order: runs of a group, from a position to before another.
+    #[derive(Default)]
+    pub struct Places { runs: Vec<(u64, u64, u64)> }
+}
+
+impl Places {
+    pub fn is_empty(&self) -> bool {
+        self.runs.is_empty()
+    }
+
+    /// The groups and positions.
+    pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.runs.iter().flat_map(|&(group, first, end)| (first..end).map(move |at| (group, at)))
+    }
+
+    fn add(&mut self, (group, at): (u64, u64)) {
+        let next = self.runs.partition_point(|run| (run.0, run.1) <= (group, at));
+        let joins = self.runs.get(next).is_some_and(|run| (run.0, run.1) == (group, at + 1));
+        let before = next.checked_sub(1).map(|place| &mut self.runs[place]);
+        match before.filter(|run| run.0 == group && at <= run.2) {
+            Some(run) if at < run.2 => {}
+            Some(run) if !joins => run.2 = at + 1,
+            Some(_) => self.runs[next - 1].2 = self.runs.remove(next).2,
+            None if joins => self.runs[next].1 = at,
+            None => {
+                self.runs.reserve_exact(1);
+                self.runs.insert(next, (group, at, at + 1));
+            }
+        }
+    }
+}
+
+impl FromIterator<(u64, u64)> for Places {
+    fn from_iter<T: IntoIterator<Item = (u64, u64)>>(places: T) -> Self {
+        let mut made = Self::default();
+        places.into_iter().for_each(|place| made.add(place));
+        made
+    }
 }
 
 impl Object {
@@ -58,7 +98,7 @@ impl Object {
 
     /// The end of the positions of which anything was stated.
     pub fn known(&self) -> i64 {
-        let places = self.places.iter().map(|place| place.1 as i64 + 1).max();
+        let places = self.places.runs.iter().map(|run| run.2 as i64).max();
         places.unwrap_or(0).max(self.contents.len() as i64)
     }
 
@@ -67,14 +107,6 @@ impl Object {
             own.is_none() || stated.is_none() || own == stated
         };
         same(self.identity, identity) && same(self.token_map, token_map)
-    }
-
-    fn add_place(&mut self, place: (u64, u64)) {
-        if self.places.last().is_none_or(|last| *last < place) {
-            self.places.push(place);
-        } else if let Err(at) = self.places.binary_search(&place) {
-            self.places.insert(at, place);
-        }
     }
 }
 
@@ -271,22 +303,24 @@ impl Objects {
     pub fn note_place(&mut self, key: Key) {
         if let Of::Object(number) = key.of {
             if let Some(object) = self.all.get_mut(&number) {
-                object.add_place((key.group, key.name));
+                object.places.add((key.group, key.name));
             }
         }
     }
 
     /// Move what is known of the positions of an object without a name to another object.
     pub fn move_places(&mut self, old: u32, new: u32, pool: &mut Pool) {
-        let places = self.all.get_mut(&old).map_or(Vec::new(), |o| std::mem::take(&mut o.places));
+        let Some(old) = self.all.get_mut(&old) else { return };
+        let places = std::mem::take(&mut old.places);
+        let old = old.number;
         let renamed: Vec<_> = places
             .iter()
-            .map(|&(g, at)| (self.key(self.get(old), g, at), self.key(self.get(new), g, at)))
+            .map(|(g, at)| (self.key(self.get(old), g, at), self.key(self.get(new), g, at)))
             .collect();
         pool.rename(&renamed);
         if let Some(object) = self.all.get_mut(&new) {
             let known = object.contents.len() as u64;
-            places.into_iter().filter(|row| row.1 >= known).for_each(|row| object.add_place(row));
+            places.iter().filter(|row| row.1 >= known).for_each(|row| object.places.add(row));
         }
     }
 
@@ -334,7 +368,7 @@ impl Objects {
         let object = self.get(number);
         let named = |at: &(u64, u64)| known as u64 <= at.1 && at.1 < contents.len() as u64;
         let mut renamed = Vec::new();
-        for &(group, at) in object.places.iter().filter(|at| named(at)) {
+        for (group, at) in object.places.iter().filter(|at| named(at)) {
             let new = Key::content(object.identity, group, contents[at as usize]);
             let old = self.key(object, group, at);
             if !matches!(old.of, Of::Object(_)) && old.name != new.name {
@@ -352,7 +386,7 @@ impl Objects {
             }));
         }
         object.contents = contents.into();
-        object.places.retain(|at| !named(at));
+        object.places = object.places.iter().filter(|at| !named(at)).collect();
         for (at, content) in more.iter().enumerate() {
             let users = self.users.entry(indexed_content(*content));
             users.entry(number).add((known + at) as u64);
