@@ -394,9 +394,8 @@ impl Claim {
     pub fn end_request(&mut self, request: Name, tables: &Tables, names: &Names) -> Vec<Name> {
         let Some(followed) = self.seen.requests.remove(request) else { return Vec::new() };
         self.seen.requests.insert(request, Followed { ended: true, ..followed });
-        let ended = self.seen.requests.iter().filter(|row| row.1.ended);
-        let mut dropped: Vec<Name> = ended.map(|row| row.0).collect();
-        dropped.truncate(dropped.len().saturating_sub(KEPT));
+        let ended = || self.seen.requests.iter().filter(|row| row.1.ended).map(|row| row.0);
+        let dropped: Vec<Name> = ended().take(ended().count().saturating_sub(KEPT)).collect();
         dropped.iter().for_each(|name| self.drop_request(*name, tables, names));
         dropped
     }
