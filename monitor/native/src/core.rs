@@ -6,9 +6,10 @@ use std::rc::Rc;
 use crate::breaks::{Doubt, Line, Place};
 use crate::event::{group, Event, Kinds, Mark, Reader};
 use crate::json::{Cursor, Read};
-use crate::judge::{Asked, Judge, State, Stream};
+use crate::judge::Judge;
 use crate::names::Names;
 use crate::outcome;
+use crate::state::{Asked, State, Stream};
 use crate::store::{Bytes, Store};
 use crate::tables::{Shared, Tables};
 

@@ -1,30 +1,138 @@
 //! Delivers an event to a claim: to the claim itself, and to the requests that it follows.
 
-use crate::breaks::{Code, Place, Reason};
+use crate::breaks::{Code, Reason};
 use crate::claim::{verdict_of, Claim, Followed, Found, Observed, Scope};
-use crate::fields::{self, Moment};
+use crate::concern::{concerned, OPENS_MANY};
+use crate::event;
+use crate::fields::{self, Given, Moment};
+use crate::map::Set;
 use crate::names::Name;
 use crate::registers::{Registers, Stand};
-use crate::tables::{Compiled, Inputs, Watch, SATISFIED, UNKNOWN, VIOLATED};
+use crate::run::Run;
+use crate::tables::{Compiled, Inputs, Tables, Watch, SATISFIED, UNKNOWN, VIOLATED};
+
+/// Deliver an event to the claims that it concerns. Afterwards `whom` are those, and `moved` those
+/// of which an observer moved.
+pub fn deliver(run: &mut Run, given: &Given, whom: &mut Set<u32>, moved: &mut Vec<u32>) {
+    let (event, requests) = (given.event, given.tables.sets.requests);
+    let caches = event.kind == event::BLOCK_CACHED;
+    let mut here = event.request_id.filter(|_| caches || requests.has(event.kind));
+    let hands = &run.requests.in_hand;
+    let unnamed = caches && event.request_id.is_none() && !event.found;
+    if unnamed && hands.len() == 1 {
+        here = hands.keys().next();
+    }
+    let perhaps = unnamed && hands.len() > 1;
+    whom.clear();
+    moved.clear();
+    concerned(&given.in_run(run), here, whom);
+    for number in whom.keys() {
+        if deliver_to(run, given, number, here.as_slice(), perhaps) {
+            moved.push(number);
+        }
+    }
+}
+
+/// Deliver an event of the requests `here` to a claim; with `perhaps` it may be of any request in
+/// hand. Return whether an observer moved.
+fn deliver_to(run: &mut Run, given: &Given, number: u32, here: &[Name], perhaps: bool) -> bool {
+    let (event, tables) = (given.event, given.tables);
+    let (is_mine, named) = given.mine.get(number).copied().unwrap_or_default();
+    let claim = &run.claims[number];
+    let loads;
+    let here = if event.kind == event::LOAD_FINISHED && is_mine {
+        loads = loading(claim, given.effect.direct.contains(number), here, tables);
+        &loads
+    } else {
+        here
+    };
+    let unsure: Vec<Name> = if perhaps && is_mine && matters_who(claim, tables) {
+        run.requests.in_hand.keys().collect()
+    } else {
+        Vec::new()
+    };
+    let ranked = |number: u32| tables.modes[run.claims[number].mode].ranked;
+    let shows = match event.kind {
+        event::PREFIX_LOOKUP => event.held.is_some() || !is_mine,
+        event::BLOCK_EVICTED => is_mine || given.mine.keys().any(ranked),
+        _ => true,
+    };
+    let moves = shows && claim.seen.unclear().is_none();
+    let (responsible, size) = (claim.responsible(tables), claim.size(tables));
+    let owes = run.owing.contains(number);
+    let mut seen = std::mem::take(&mut run.claims[number].seen);
+    let at = given.in_run(run);
+    let mut delivery = Delivery::new(&at, number, here, &unsure, moves);
+    let now = delivery.ledger();
+    if is_mine || named || owes {
+        delivery.to_claim(&mut seen, &now);
+    }
+    let reached: Vec<Name> = if is_mine {
+        seen.requests.keys().collect()
+    } else {
+        here.iter().copied().filter(|name| seen.requests.contains(*name)).collect()
+    };
+    reached.into_iter().for_each(|name| delivery.to_request(name, &mut seen, &now));
+    if is_mine || tables.sets.actions.has(event.kind) || OPENS_MANY.has(event.kind) {
+        for &name in here.iter().chain(&unsure) {
+            if seen.requests.contains(name) {
+                continue;
+            }
+            if at.run.requests.is_over(name) && seen.may_forget() {
+                delivery.forgets(name, &mut seen);
+            } else {
+                delivery.opens(name, &mut seen, &now);
+            }
+        }
+    }
+    let Delivery { opened, moved, .. } = delivery;
+    for name in opened {
+        run.followers.entry(name).add(number);
+    }
+    let claim = &mut run.claims[number];
+    (claim.seen, claim.facts) = (seen, now);
+    if is_mine && named {
+        let trigger = if event.demotes() { event::CLAIM_DEMOTED } else { event.kind };
+        claim.state = tables.next_state(claim.state, trigger).unwrap_or(claim.state);
+    }
+    run.counted(number, responsible, size, tables);
+    if moved {
+        run.owe(number, tables);
+    }
+    moved
+}
+
+/// The requests that a load of blocks of a claim belongs to: one that names the claim is also of
+/// those that it states, and one that does not brings what a tier had.
+fn loading(claim: &Claim, direct: bool, here: &[Name], tables: &Tables) -> Vec<Name> {
+    if !direct && claim.facts.get(tables.at.host) != 1 {
+        return Vec::new();
+    }
+    let stated = if direct { here } else { &[] };
+    let waiting = claim.trail().waiting.iter().filter(|name| !stated.contains(name));
+    stated.iter().copied().chain(waiting).collect()
+}
+
+/// Whether it matters which of several requests computed blocks of the claim.
+fn matters_who(claim: &Claim, tables: &Tables) -> bool {
+    claim.is_away(tables) && claim.responsible(tables) && claim.mode == tables.named.offloadable
+}
 
 /// One event on its way to one claim. It belongs to the requests `here`; of those in `perhaps` that
-/// is unknown. `moves` says whether it can move an observer, `exercised` whether that counts
-/// and can violate anything.
-pub struct Delivery<'a> {
-    pub at: &'a Moment<'a>,
-    pub number: u32,
-    pub claim: &'a Claim,
-    pub here: &'a [Name],
-    pub perhaps: &'a [Name],
-    pub place: Place,
-    pub moves: bool,
-    pub exercised: bool,
+/// is unknown. `moves` says whether it can move an observer.
+struct Delivery<'a> {
+    at: &'a Moment<'a>,
+    number: u32,
+    claim: &'a Claim,
+    here: &'a [Name],
+    perhaps: &'a [Name],
+    moves: bool,
     kind: &'a Compiled,
     values: [i64; 64],
     asked: u64,
-    pub opened: Vec<Name>,
+    opened: Vec<Name>,
     /// Whether an observer moved.
-    pub moved: bool,
+    moved: bool,
 }
 
 /// The value of a field, which is computed when it is first asked for.
@@ -38,25 +146,13 @@ fn field(at: &Moment, number: u32, values: &mut [i64; 64], asked: &mut u64, fiel
 }
 
 impl<'a> Delivery<'a> {
-    pub fn new(at: &'a Moment<'a>, number: u32, here: &'a [Name], perhaps: &'a [Name]) -> Self {
+    fn new(
+        at: &'a Moment<'a>, number: u32, here: &'a [Name], perhaps: &'a [Name], moves: bool,
+    ) -> Self {
         let claim = &at.run.claims[number];
         let kind = &at.tables.modes[claim.mode].kinds[usize::from(at.event.kind)];
-        let opened = Vec::new();
-        Self {
-            at,
-            number,
-            claim,
-            here,
-            perhaps,
-            place: Place::default(),
-            moves: true,
-            exercised: true,
-            kind,
-            values: [0; 64],
-            asked: 0,
-            opened,
-            moved: false,
-        }
+        let (values, asked, opened, moved) = ([0; 64], 0, Vec::new(), false);
+        Self { at, number, claim, here, perhaps, moves, kind, values, asked, opened, moved }
     }
 
     fn eval(&mut self, node: u32, of: &Inputs) -> i64 {
@@ -66,7 +162,7 @@ impl<'a> Delivery<'a> {
     }
 
     /// The registers of the claim after the event.
-    pub fn ledger(&mut self) -> Registers {
+    fn ledger(&mut self) -> Registers {
         let mut now = self.claim.facts.clone();
         for &(place, node) in &self.kind.claim {
             let value = self.eval(node, &Inputs { now: &now, ..self.claim.inputs() });
@@ -76,7 +172,7 @@ impl<'a> Delivery<'a> {
     }
 
     /// Deliver it to the claim itself.
-    pub fn to_claim(&mut self, seen: &mut Observed, now: &Registers) {
+    fn to_claim(&mut self, seen: &mut Observed, now: &Registers) {
         let first = &self.at.tables.request;
         let mut scope = std::mem::take(&mut seen.own);
         self.step(&mut scope, &self.kind.own, (first, first, 0), seen, now);
@@ -84,7 +180,7 @@ impl<'a> Delivery<'a> {
     }
 
     /// Deliver it to a request that the claim follows.
-    pub fn to_request(&mut self, name: Name, seen: &mut Observed, now: &Registers) {
+    fn to_request(&mut self, name: Name, seen: &mut Observed, now: &Registers) {
         let Some(followed) = seen.requests.get_mut(name) else { return };
         let here = self.is_here(name);
         let mut scope = std::mem::take(&mut followed.scope);
@@ -116,7 +212,7 @@ impl<'a> Delivery<'a> {
     }
 
     /// Follow a request of the event from now on, if it touches the claim.
-    pub fn opens(&mut self, name: Name, seen: &mut Observed, now: &Registers) {
+    fn opens(&mut self, name: Name, seen: &mut Observed, now: &Registers) {
         let here = if self.perhaps.contains(&name) { UNKNOWN } else { 1 };
         let facts = self.derived(name);
         let after = self.request(&facts, here, now);
@@ -130,6 +226,19 @@ impl<'a> Delivery<'a> {
         seen.requests.insert(name, Followed { facts, scope, ended });
         self.opened.push(name);
         self.to_request(name, seen, now);
+    }
+
+    /// What an event comes to is not remembered of a request that ended and was dropped.
+    fn forgets(&self, name: Name, seen: &mut Observed) {
+        let tables = self.at.tables;
+        let request = self.at.names.show(name);
+        let text = format!("request {request} ended, and what it came to is not remembered");
+        for &number in &tables.modes[self.claim.mode].obligations {
+            if tables.obligations[usize::from(number)].per_request {
+                let place = self.at.line.at;
+                seen.leave_open(number, Reason::new(Code::RequestForgotten, text.clone(), place));
+            }
+        }
     }
 
     /// The registers of a request that no event followed for the claim so far.
@@ -168,6 +277,7 @@ impl<'a> Delivery<'a> {
         }
         let tables = self.at.tables;
         let mode = &tables.modes[self.claim.mode];
+        let exercised = !self.at.event.restated;
         for watch in watches {
             let stand = scope.stands.get(watch.place);
             let number = mode.obligations[watch.place];
@@ -187,7 +297,7 @@ impl<'a> Delivery<'a> {
                 Outcome::Moves(to, rule, sets) => {
                     let verdicts = &tables.obligations[usize::from(number)].verdicts;
                     let violated = verdicts[usize::from(to)] == VIOLATED;
-                    if violated && !self.exercised {
+                    if violated && !exercised {
                         continue; // what led to a restated event, and would allow it, is not known
                     }
                     if stand.state != to && stand.exercised {
@@ -198,7 +308,7 @@ impl<'a> Delivery<'a> {
                         }
                     }
                     self.moved = true;
-                    let (at, exercised) = (self.place, self.exercised);
+                    let at = self.at.line.at;
                     if violated {
                         seen.keep(number, Found { verdict: VIOLATED, at, rule });
                     }
@@ -273,7 +383,7 @@ impl<'a> Delivery<'a> {
         let what = if unknown.is_empty() { String::new() } else { format!(" ({listed})") };
         let kind = &self.at.tables.kinds[usize::from(self.at.event.kind)].name;
         let text = format!("what {kind} does not state decides {obligation}{what}");
-        Reason::new(Code::NextStepUnknown, text, self.place)
+        Reason::new(Code::NextStepUnknown, text, self.at.line.at)
     }
 }
 

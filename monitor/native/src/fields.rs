@@ -3,10 +3,11 @@
 use std::cell::OnceCell;
 use std::hash::{DefaultHasher, Hasher};
 
+use crate::breaks::Line;
 use crate::capacity::{Blame, ALWAYS};
 use crate::claim::Claim;
 use crate::event::{self, Event, Kinds};
-use crate::facts::Touch;
+use crate::facts::Effect;
 use crate::map::{Map, Set};
 use crate::names::{Name, Names};
 use crate::request::Request;
@@ -14,20 +15,37 @@ use crate::run::Run;
 use crate::tables::{Tables, UNKNOWN};
 use crate::texts::Predicate;
 
-/// An event with the run of the stream: blocks as they are after it, the rest as before.
-/// `direct` are the claims that it names or means, `touched` what it did to the blocks of claims,
-/// `mine` the claims that it is about, each with whether it is its own, and is named.
-pub struct Moment<'a> {
+/// An event, and what it means: what it did to blocks and whom it names, and in `mine` the claims
+/// that it is about, each with whether it is its own, and is named.
+pub struct Given<'a> {
     pub event: &'a Event,
-    pub run: &'a Run,
+    pub line: &'a Line,
     pub observes: Kinds,
     pub tables: &'a Tables,
     pub names: &'a Names,
     pub request: Option<Name>,
-    pub direct: &'a Set<u32>,
-    pub touched: &'a Map<u32, Touch>,
+    pub effect: &'a Effect,
     pub mine: &'a Map<u32, (bool, bool)>,
     pub found: &'a Found,
+}
+
+/// An event with the run of the stream: blocks as they are after it, the rest as before.
+pub struct Moment<'a> {
+    given: &'a Given<'a>,
+    pub run: &'a Run,
+}
+
+impl<'a> Given<'a> {
+    pub fn in_run(&'a self, run: &'a Run) -> Moment<'a> {
+        Moment { given: self, run }
+    }
+}
+
+impl<'a> std::ops::Deref for Moment<'a> {
+    type Target = Given<'a>;
+    fn deref(&self) -> &Given<'a> {
+        self.given
+    }
 }
 
 /// What is found of an event when a claim first asks for it.
@@ -153,7 +171,7 @@ impl Moment<'_> {
             Field::Overstates => return self.overstates(claim).map_or(UNKNOWN, i64::from),
             Field::Authorised => return self.authorised(claim).map_or(UNKNOWN, i64::from),
             Field::LowerAvailable if self.is_mine(number) => {
-                let (claims, touched) = (&run.claims, self.touched);
+                let (claims, touched) = (&run.claims, &self.effect.touched);
                 let found = run.ranks.lower_available(number, claims, event, touched, self.tables);
                 return found.map_or(UNKNOWN, i64::from);
             }
@@ -251,10 +269,10 @@ impl Moment<'_> {
 
     fn intact(&self, number: u32, claim: &Claim) -> bool {
         let host = claim.facts.get(self.tables.at.host);
-        if !self.direct.contains(number) && host != 1 {
+        if !self.effect.direct.contains(number) && host != 1 {
             return false;
         }
-        self.is_loaded(claim, self.touched.get(number).map(|touch| &touch.brought))
+        self.is_loaded(claim, self.effect.touched.get(number).map(|touch| &touch.brought))
     }
 
     // Capacity.
