@@ -11,7 +11,8 @@ use crate::names::{Name, Names};
 use crate::record;
 use crate::registers::{Registers, Stand, Stands};
 use crate::tables::{
-    Inputs, Tables, Verdict, INCONCLUSIVE, PENDING, SATISFIED, UNEXERCISED, UNKNOWN, VIOLATED,
+    Inputs, Tables, Verdict, Watch, INCONCLUSIVE, PENDING, SATISFIED, UNEXERCISED, UNKNOWN,
+    VIOLATED,
 };
 use crate::texts::{Predicate, MAX_BLOCKS};
 
@@ -111,13 +112,19 @@ record! {
 impl Scope {
     /// The scope of a request that is followed from now on: its observers stand where the claim's do.
     pub fn of_request(&self, mode: usize, tables: &Tables) -> Self {
-        let absent = tables.modes[mode]
-            .obligations
-            .iter()
-            .map(|&number| !tables.obligations[usize::from(number)].per_request);
-        let stands = self.stands.iter().zip(absent);
-        let stands = stands.map(|(stand, absent)| Stand { absent, ..stand }).collect();
-        Self { stands, registers: self.registers.clone() }
+        let mut made = self.clone();
+        for (place, &number) in tables.modes[mode].obligations.iter().enumerate() {
+            if !tables.obligations[usize::from(number)].per_request {
+                made.stands.set(place, Stand { absent: true, ..self.stands.get(place) });
+            }
+        }
+        made
+    }
+
+    /// The states of some observers; None for one that is absent.
+    pub fn standing<'a>(&'a self, watches: &'a [Watch]) -> impl Iterator<Item = Option<u8>> + 'a {
+        let stands = watches.iter().map(|watch| self.stands.get(watch.place));
+        stands.map(|stand| (!stand.absent).then_some(stand.state))
     }
 
     /// Whether anything is owed in it.
@@ -200,7 +207,7 @@ impl Claim {
         let stands = of.obligations.iter().map(|_| first).collect();
         self.seen.own = Scope { stands, registers: of.registers.clone() };
         let scope = self.seen.own.of_request(mode, tables);
-        self.seen.requests.values_mut().for_each(|request| request.scope = scope.clone());
+        self.seen.requests.iter_mut().for_each(|row| row.1.scope = scope.clone());
     }
 
     // What it states.

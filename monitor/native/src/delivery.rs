@@ -67,12 +67,7 @@ fn deliver_to(run: &mut Run, given: &Given, number: u32, here: &[Name], perhaps:
     if is_mine || named || owes {
         delivery.to_claim(&mut seen, &now);
     }
-    let reached: Vec<Name> = if is_mine {
-        seen.requests.keys().collect()
-    } else {
-        here.iter().copied().filter(|name| seen.requests.contains(*name)).collect()
-    };
-    reached.into_iter().for_each(|name| delivery.to_request(name, &mut seen, &now));
+    delivery.to_requests(is_mine, &mut seen, &now);
     if is_mine || tables.sets.actions.has(event.kind) || OPENS_MANY.has(event.kind) {
         for &name in here.iter().chain(&unsure) {
             if seen.requests.contains(name) {
@@ -133,6 +128,17 @@ struct Delivery<'a> {
     opened: Vec<Name>,
     /// Whether an observer moved.
     moved: bool,
+    last: Option<Steps>,
+}
+
+/// The steps that a request took, and from where: its registers, and where its observers stood.
+struct Steps {
+    here: i64,
+    was: Registers,
+    own: Registers,
+    standing: Vec<Option<u8>>,
+    after: Registers,
+    outcomes: Vec<Outcome>,
 }
 
 /// The value of a field, which is computed when it is first asked for.
@@ -151,8 +157,8 @@ impl<'a> Delivery<'a> {
     ) -> Self {
         let claim = &at.run.claims[number];
         let kind = &at.tables.modes[claim.mode].kinds[usize::from(at.event.kind)];
-        let (values, asked, opened, moved) = ([0; 64], 0, Vec::new(), false);
-        Self { at, number, claim, here, perhaps, moves, kind, values, asked, opened, moved }
+        let (values, asked, opened, moved, last) = ([0; 64], 0, Vec::new(), false, None);
+        Self { at, number, claim, here, perhaps, moves, kind, values, asked, opened, moved, last }
     }
 
     fn eval(&mut self, node: u32, of: &Inputs) -> i64 {
@@ -173,23 +179,49 @@ impl<'a> Delivery<'a> {
 
     /// Deliver it to the claim itself.
     fn to_claim(&mut self, seen: &mut Observed, now: &Registers) {
-        let first = &self.at.tables.request;
+        let (first, watches) = (&self.at.tables.request, &self.kind.own);
         let mut scope = std::mem::take(&mut seen.own);
-        self.step(&mut scope, &self.kind.own, (first, first, 0), seen, now);
+        let outcomes = self.outcomes(&scope, watches, (first, first, 0), seen, now);
+        self.step(&mut scope, watches, &outcomes, seen);
         seen.own = scope;
     }
 
-    /// Deliver it to a request that the claim follows.
-    fn to_request(&mut self, name: Name, seen: &mut Observed, now: &Registers) {
-        let Some(followed) = seen.requests.get_mut(name) else { return };
-        let here = self.is_here(name);
-        let mut scope = std::mem::take(&mut followed.scope);
-        let after = self.request(&followed.facts, here, now);
-        let was = std::mem::replace(&mut followed.facts, after.clone());
-        self.step(&mut scope, &self.kind.scoped, (&was, &after, here), seen, now);
-        if let Some(followed) = seen.requests.get_mut(name) {
-            followed.scope = scope;
+    /// Deliver it to all requests that the claim follows, or to those that it belongs to.
+    fn to_requests(&mut self, all: bool, seen: &mut Observed, now: &Registers) {
+        let mut requests = std::mem::take(&mut seen.requests);
+        if all {
+            for (name, followed) in requests.iter_mut() {
+                self.to_request(name, followed, seen, now);
+            }
+        } else {
+            for name in self.here {
+                if let Some(followed) = requests.get_mut(*name) {
+                    self.to_request(*name, followed, seen, now);
+                }
+            }
         }
+        seen.requests = requests;
+    }
+
+    /// Deliver it to one request. Those that ended mostly stand alike, and then take the same steps.
+    fn to_request(
+        &mut self, name: Name, followed: &mut Followed, seen: &mut Observed, now: &Registers,
+    ) {
+        let (here, watches) = (self.is_here(name), &self.kind.scoped);
+        let Followed { facts, scope, .. } = followed;
+        let like_last = self.last.take().filter(|last| {
+            let same = last.here == here && last.was == *facts && last.own == scope.registers;
+            same && scope.standing(watches).eq(last.standing.iter().copied())
+        });
+        let steps = like_last.unwrap_or_else(|| {
+            let after = self.request(facts, here, now);
+            let outcomes = self.outcomes(scope, watches, (facts, &after, here), seen, now);
+            let (was, own) = (facts.clone(), scope.registers.clone());
+            Steps { here, was, own, standing: scope.standing(watches).collect(), after, outcomes }
+        });
+        followed.facts = steps.after.clone();
+        self.step(&mut followed.scope, watches, &steps.outcomes, seen);
+        self.last = Some(steps);
     }
 
     fn is_here(&self, name: Name) -> i64 {
@@ -223,9 +255,10 @@ impl<'a> Delivery<'a> {
         }
         let scope = seen.own.of_request(self.claim.mode, self.at.tables);
         let ended = self.at.run.requests.is_over(name);
-        seen.requests.insert(name, Followed { facts, scope, ended });
+        let mut followed = Followed { facts, scope, ended };
+        self.to_request(name, &mut followed, seen, now);
+        seen.requests.insert(name, followed);
         self.opened.push(name);
-        self.to_request(name, seen, now);
     }
 
     /// What an event comes to is not remembered of a request that ended and was dropped.
@@ -266,28 +299,42 @@ impl<'a> Delivery<'a> {
         found
     }
 
-    /// Move the observers of a scope; a request has its registers before and after, and `here`.
-    fn step(
-        &mut self, scope: &mut Scope, watches: &'a [Watch],
-        (request_was, request, here): (&Registers, &Registers, i64), seen: &mut Observed,
+    /// What each observer of a scope does; a request has its registers before and after, and `here`.
+    fn outcomes(
+        &mut self, scope: &Scope, watches: &[Watch],
+        (request_was, request, here): (&Registers, &Registers, i64), seen: &Observed,
         now: &Registers,
-    ) {
-        if !self.moves {
-            return;
+    ) -> Vec<Outcome> {
+        let mode = &self.at.tables.modes[self.claim.mode];
+        let own = &scope.registers;
+        let mut made = Vec::new();
+        for watch in if self.moves { watches } else { &[] } {
+            let (stand, first) = (scope.stands.get(watch.place), mode.offsets[watch.place]);
+            let inputs =
+                Inputs { here, now, request_was, request, own, first, ..self.claim.inputs() };
+            let stays = stand.absent || seen.is_open(mode.obligations[watch.place]);
+            made.push(if stays {
+                Outcome::Stays
+            } else {
+                self.outcome(watch, stand.state, &inputs)
+            });
         }
+        made
+    }
+
+    /// Move the observers of a scope.
+    fn step(
+        &mut self, scope: &mut Scope, watches: &[Watch], outcomes: &[Outcome], seen: &mut Observed,
+    ) {
         let tables = self.at.tables;
         let mode = &tables.modes[self.claim.mode];
         let exercised = !self.at.event.restated;
-        for watch in watches {
-            let stand = scope.stands.get(watch.place);
+        for (watch, outcome) in watches.iter().zip(outcomes) {
             let number = mode.obligations[watch.place];
-            if stand.absent || seen.is_open(number) {
+            if seen.is_open(number) {
                 continue;
             }
-            let (own, first) = (&scope.registers, mode.offsets[watch.place]);
-            let inputs =
-                Inputs { here, now, request_was, request, own, first, ..self.claim.inputs() };
-            match self.outcome(watch, stand.state, &inputs) {
+            match outcome {
                 Outcome::Stays => {}
                 Outcome::Unknown => {
                     let reason = self.unknown(&tables.obligations[usize::from(number)].name);
@@ -295,27 +342,26 @@ impl<'a> Delivery<'a> {
                     self.moved = true;
                 }
                 Outcome::Moves(to, rule, sets) => {
+                    let (to, rule, at) = (*to, *rule, self.at.line.at);
                     let verdicts = &tables.obligations[usize::from(number)].verdicts;
                     let violated = verdicts[usize::from(to)] == VIOLATED;
                     if violated && !exercised {
                         continue; // what led to a restated event, and would allow it, is not known
                     }
-                    if stand.state != to && stand.exercised {
-                        let verdict = verdict_of(tables, number, &stand);
-                        if verdict == SATISFIED {
-                            let (at, rule) = (stand.at, stand.rule);
-                            seen.keep(number, Found { verdict, at, rule });
-                        }
+                    let before = scope.stands.get(watch.place);
+                    let verdict = verdict_of(tables, number, &before);
+                    if before.state != to && before.exercised && verdict == SATISFIED {
+                        let (at, rule) = (before.at, before.rule);
+                        seen.keep(number, Found { verdict, at, rule });
                     }
                     self.moved = true;
-                    let at = self.at.line.at;
                     if violated {
                         seen.keep(number, Found { verdict: VIOLATED, at, rule });
                     }
                     let stand = Stand { state: to, rule, exercised, absent: false, at };
                     scope.stands.set(watch.place, stand);
-                    for (place, value) in sets.into_iter().flatten().enumerate() {
-                        scope.registers.set(first + place, value);
+                    for (place, value) in sets.iter().flatten().enumerate() {
+                        scope.registers.set(mode.offsets[watch.place] + place, *value);
                     }
                 }
             }

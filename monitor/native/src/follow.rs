@@ -184,7 +184,7 @@ pub fn measure(run: &mut Run, tables: &Tables, object: u32) {
         facts.set(at.copied, facts.get(at.copied) | i64::from(copied));
         facts.set(at.lead, lead);
         facts.set(at.there, if facts.get(at.there) == 1 { 1 } else { whole });
-        for request in claim.seen.requests.values_mut() {
+        for (_, request) in claim.seen.requests.iter_mut() {
             if request.facts.get(at.seen) == 1 {
                 request.facts.set(at.away, 1 - whole);
             }

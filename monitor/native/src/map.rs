@@ -364,8 +364,8 @@ impl<K: Key, V> Map<K, V> {
     pub fn iter(&self) -> impl Iterator<Item = (K, &V)> {
         self.rows[self.first as usize..].iter().flatten().map(|row| (row.0, &row.1))
     }
-    pub fn values_mut(&mut self) -> impl Iterator<Item = &mut V> {
-        self.rows[self.first as usize..].iter_mut().flatten().map(|row| &mut row.1)
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = (K, &mut V)> {
+        self.rows[self.first as usize..].iter_mut().flatten().map(|row| (row.0, &mut row.1))
     }
     pub fn keys(&self) -> impl Iterator<Item = K> + '_ {
         self.rows[self.first as usize..].iter().flatten().map(|row| row.0)

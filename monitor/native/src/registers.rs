@@ -11,7 +11,7 @@ const FEW: usize = 15;
 const UNSURE: i16 = i16::MIN;
 
 /// Registers: whole numbers, or unknown.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub enum Registers {
     Small(u8, [i16; FEW]),
     Large(Box<[i64]>),
