@@ -119,7 +119,7 @@ impl Capacity {
         for key in &keys {
             self.owners.entry(*key).add(number);
         }
-        let rows = keys.iter().filter_map(|key| self.owners.row(key)).collect();
+        let rows = keys.iter().filter_map(|key| self.owners.row(*key)).collect();
         let size = Size { keys: rows, end: size, took: claim.took, object: claim.object };
         let behind = size.start() < size.end;
         self.sizes.insert(number, size);
@@ -140,7 +140,7 @@ impl Capacity {
             let owners = self.owners.entry(key);
             owners.remove(number);
             if owners.is_empty() {
-                self.owners.remove(&key);
+                self.owners.remove(key);
             }
         }
         if size.start() < size.end {
@@ -151,11 +151,11 @@ impl Capacity {
 
     /// Count the blocks behind the stated contents of an object.
     fn measure(&mut self, object: u32) {
-        let Some(span) = self.spans.get(&object) else { return };
+        let Some(span) = self.spans.get(object) else { return };
         let (before, after) = (span.blocks, self.behind(span, ALWAYS));
         self.spanned += after - before;
         if span.on.is_empty() {
-            self.spans.remove(&object);
+            self.spans.remove(object);
         } else {
             self.spans.entry(object).blocks = after;
         }
@@ -188,7 +188,7 @@ impl Capacity {
         for &(_, claim) in self.by_took.range((until + 1, 0)..) {
             let Some(size) = self.sizes.get(claim) else { continue };
             if size.start() < size.end && spans.add(size.object) {
-                let span = self.spans.get(&size.object);
+                let span = self.spans.get(size.object);
                 total -= span.map_or(0, |span| span.blocks - self.behind(span, until));
             }
             for key in &size.keys {
@@ -212,7 +212,7 @@ impl Capacity {
         if start == size.end {
             return;
         }
-        let Some(Span { on, .. }) = self.spans.get(&size.object) else { return };
+        let Some(Span { on, .. }) = self.spans.get(size.object) else { return };
         if on.iter().nth(1).is_none() {
             return each(size.end - start, &mut std::iter::once(number));
         }

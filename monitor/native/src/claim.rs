@@ -295,7 +295,7 @@ impl Claim {
         self.trail.get_or_insert_default()
     }
     pub fn has_copy(&self) -> bool {
-        self.trail().copies.iter().any(|row| row.1 > 0)
+        !self.trail().copies.is_empty()
     }
     /// Whether less than the predicate needs is held.
     pub fn is_away(&self, tables: &Tables) -> bool {
@@ -309,6 +309,22 @@ impl Claim {
 
     /// Whether the event means the object that the claim was first bound to.
     pub fn binds(&self, event: &Event) -> bool {
+        let (own, stated) = (self.predicate, event.predicate);
+        let agrees = own.is_none() || stated.is_none() || own == stated;
+        let differ =
+            |row: (Option<Name>, Option<Name>)| row.0.zip(row.1).is_some_and(|(a, b)| a != b);
+        agrees && !self.identities(event).into_iter().any(differ)
+    }
+
+    /// Whether the event states nothing that the claim is not bound to already.
+    pub fn knows(&self, event: &Event) -> bool {
+        let known = self.predicate.is_some() || event.predicate.is_none();
+        let news = |row: (Option<Name>, Option<Name>)| row.0.is_none() && row.1.is_some();
+        self.placed && known && !self.identities(event).into_iter().any(news)
+    }
+
+    /// What the claim and an event state of its identity.
+    fn identities(&self, event: &Event) -> [(Option<Name>, Option<Name>); 4] {
         let own = &self.stated;
         [
             (own.cache_identity, event.cache_identity),
@@ -316,26 +332,6 @@ impl Claim {
             (own.predicate_id, event.predicate_id),
             (own.token_map, event.token_map),
         ]
-        .iter()
-        .all(|(own, stated)| own.is_none() || stated.is_none() || own == stated)
-            && (self.predicate.is_none()
-                || event.predicate.is_none()
-                || self.predicate == event.predicate)
-    }
-
-    /// Whether the event states nothing that the claim is not bound to already.
-    pub fn knows(&self, event: &Event) -> bool {
-        let own = &self.stated;
-        self.placed
-            && [
-                (own.cache_identity, event.cache_identity),
-                (own.object_id, event.object_id),
-                (own.predicate_id, event.predicate_id),
-                (own.token_map, event.token_map),
-            ]
-            .iter()
-            .all(|(own, stated)| own.is_some() || stated.is_none())
-            && (self.predicate.is_some() || event.predicate.is_none())
     }
 
     /// Take what an event that binds states of the claim; return what contradicts, if anything.

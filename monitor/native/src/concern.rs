@@ -95,7 +95,7 @@ pub fn concerned(at: &Moment, here: Option<Name>, found: &mut Set<u32>) {
         found.extend(run.owing.keys());
     }
     if let Some(each) = here {
-        found.extend(run.followers.get(&each).into_iter().flat_map(Map::keys));
+        found.extend(run.followers.get(each).into_iter().flat_map(Map::keys));
     }
     if acts {
         found.extend(run.capacity.claims());

@@ -398,11 +398,7 @@ impl Facts<'_> {
             return Ok(());
         }
         for claim in self.effect.direct.keys() {
-            let copies = &mut self.claims[claim].trail_mut().copies;
-            match copies.iter_mut().find(|row| row.0 == tier) {
-                Some(row) => row.1 = if once { row.1.max(1) } else { row.1 + 1 },
-                None => copies.push((tier, 1)),
-            }
+            self.claims[claim].trail_mut().copies.store(tier, once);
         }
         Ok(())
     }
@@ -440,15 +436,11 @@ impl Facts<'_> {
             return Ok(());
         }
         for claim in self.effect.direct.keys() {
-            let copies = &mut self.claims[claim].trail_mut().copies;
-            match copies.iter_mut().find(|row| row.0 == tier && row.1 > 0) {
-                Some(row) => row.1 -= 1,
-                None => {
-                    return contradiction(
-                        Code::CopyNotThere,
-                        "facts contradict: a copy is lost that was not there",
-                    );
-                }
+            if !self.claims[claim].trail_mut().copies.lose(tier) {
+                return contradiction(
+                    Code::CopyNotThere,
+                    "facts contradict: a copy is lost that was not there",
+                );
             }
         }
         Ok(())
@@ -459,10 +451,10 @@ impl Facts<'_> {
         self.pool.clear(tier, self.tables.words.gpu);
         for claim in self.objects.claims().collect::<Vec<_>>() {
             let Some(trail) = &mut self.claims[claim].trail else { continue };
-            if trail.copies.iter().any(|row| row.0 == tier && row.1 > 0) {
+            if trail.copies.has(tier) {
                 self.effect.direct.add(claim);
             }
-            trail.copies.retain(|row| row.0 != tier);
+            trail.copies.clear(tier);
         }
     }
 }

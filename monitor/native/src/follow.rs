@@ -8,6 +8,7 @@ use crate::facts::{Effect, Touch};
 use crate::fields::{self, route_value};
 use crate::map::Few;
 use crate::names::{Name, Names};
+use crate::pool::Tiers;
 use crate::record;
 use crate::run::Run;
 use crate::tables::Tables;
@@ -22,7 +23,7 @@ record! {
         waiting: Few<Name>,
         routes: Vec<((Option<Name>, Kind), VecDeque<i64>)>,
         lost: Few<Option<Name>>,
-        copies: Vec<(Name, u64)>,
+        copies: Tiers,
     }
 }
 
@@ -32,7 +33,7 @@ pub static NO_TRAIL: Trail = Trail {
     waiting: Few::None,
     routes: Vec::new(),
     lost: Few::None,
-    copies: Vec::new(),
+    copies: Tiers { rows: Vec::new() },
 };
 
 /// What was computed since the claim was away, who waits for it, and what is still to be
@@ -124,7 +125,7 @@ pub fn follow_request(run: &mut Run, event: &Event, request: Option<Name>, effec
     }
     let Run { requests, claims, followers, .. } = run;
     if let Some(gone) = finishes.then(|| requests.finish(name)).flatten() {
-        followers.remove(&gone);
+        followers.remove(gone);
     }
     let Some(request) = request.and_then(|name| requests.get_mut(name)) else { return };
     let direct = effect.direct.keys().map(|number| &claims[number]);

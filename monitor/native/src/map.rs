@@ -111,139 +111,9 @@ impl Index {
     }
 }
 
-/// The place of a row of a hash map, for as long as its key is in.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Row(NonZeroU32);
-
-impl Row {
-    fn of(row: usize) -> Self {
-        let number = u32::try_from(row + 1).ok().and_then(NonZeroU32::new);
-        Self(number.expect("fewer than 2^32 rows"))
-    }
-    fn place(self) -> usize {
-        self.0.get() as usize - 1
-    }
-}
-
-impl Store for Row {
-    fn put(&self, out: &mut Vec<u8>) {
-        self.0.get().put(out);
-    }
-    fn get(from: &mut Bytes) -> Option<Self> {
-        NonZeroU32::new(u32::get(from)?).map(Self)
-    }
-}
-
-/// A hash map in no order. A row stays where it is as long as its key is in.
-#[derive(Clone, Debug)]
-pub struct Hashed<K, V> {
-    rows: Vec<Option<(K, V)>>,
-    free: Vec<u32>,
-    index: Index,
-}
-
-impl<K, V> Default for Hashed<K, V> {
-    fn default() -> Self {
-        Self { rows: Vec::new(), free: Vec::new(), index: Index::default() }
-    }
-}
-
 /// The hash of a row, of those that are in use.
 fn hash_in<K: Key, V>(rows: &[Option<(K, V)>]) -> impl Fn(usize) -> u64 + '_ {
     |row| rows[row].as_ref().map_or(0, |row| hash(&row.0))
-}
-
-impl<K: Key, V> Hashed<K, V> {
-    pub fn len(&self) -> usize {
-        self.rows.len() - self.free.len()
-    }
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    fn find(&self, key: &K) -> Option<usize> {
-        self.index.find(hash(key), |row| self.rows[row].as_ref().is_some_and(|r| r.0 == *key))
-    }
-
-    /// Where the row of a key is.
-    pub fn row(&self, key: &K) -> Option<Row> {
-        self.find(key).map(Row::of)
-    }
-    /// The key and the value at a place.
-    pub fn at(&self, row: Row) -> Option<&(K, V)> {
-        self.rows.get(row.place())?.as_ref()
-    }
-    pub fn contains_key(&self, key: &K) -> bool {
-        self.find(key).is_some()
-    }
-    pub fn get(&self, key: &K) -> Option<&V> {
-        self.rows[self.find(key)?].as_ref().map(|row| &row.1)
-    }
-    pub fn get_mut(&mut self, key: &K) -> Option<&mut V> {
-        let row = self.find(key)?;
-        self.rows[row].as_mut().map(|row| &mut row.1)
-    }
-
-    pub fn insert(&mut self, key: K, value: V) -> Row {
-        let found = self.find(&key);
-        let row =
-            found.unwrap_or_else(|| self.free.pop().map_or(self.rows.len(), |row| row as usize));
-        if row == self.rows.len() {
-            self.rows.push(None);
-        }
-        self.rows[row] = Some((key, value));
-        if found.is_none() {
-            self.index.add(row, hash(&key), hash_in(&self.rows));
-        }
-        Row::of(row)
-    }
-
-    /// The value of a key, which is new if there is none.
-    pub fn entry(&mut self, key: K) -> &mut V
-    where
-        V: Default,
-    {
-        let row = self.find(&key).unwrap_or_else(|| self.insert(key, V::default()).place());
-        &mut self.rows[row].as_mut().expect("it is in").1
-    }
-
-    pub fn remove(&mut self, key: &K) -> Option<V> {
-        let row = self.find(key)?;
-        self.index.remove(row, hash(key), hash_in(&self.rows));
-        self.free.push(row as u32);
-        let value = self.rows[row].take().map(|row| row.1);
-        if self.is_empty() && self.rows.len() > FEW {
-            *self = Self::default();
-        }
-        value
-    }
-
-    pub fn iter(&self) -> impl Iterator<Item = (&K, &V)> {
-        self.rows.iter().flatten().map(|row| (&row.0, &row.1))
-    }
-    pub fn values(&self) -> impl Iterator<Item = &V> {
-        self.rows.iter().flatten().map(|row| &row.1)
-    }
-}
-
-impl<K: Key, V: Store> Store for Hashed<K, V> {
-    /// Rows keep their places.
-    fn put(&self, out: &mut Vec<u8>) {
-        self.rows.put(out);
-        self.free.put(out);
-    }
-    fn get(from: &mut Bytes) -> Option<Self> {
-        let (rows, free) = <(Vec<Option<(K, V)>>, Vec<u32>)>::get(from)?;
-        let mut made = Self { rows, free, index: Index::default() };
-        for (at, row) in made.rows.iter().enumerate() {
-            let Some((key, _)) = row else { continue };
-            made.index.add(at, hash(key), hash_in(&made.rows));
-        }
-        Some(made)
-    }
-    fn visit(&self, found: &mut dyn FnMut(Name)) {
-        self.rows.visit(found);
-    }
 }
 
 const FEW: usize = 8;
@@ -308,16 +178,23 @@ impl<K: Key, V> Map<K, V> {
             self.rows.retain(Option::is_some);
             (self.first, self.index) = (0, None);
         }
-        self.rows.push(Some((key, value)));
+        self.fill(self.rows.len(), key, value);
+    }
+
+    /// Put a new key into a row that is not used.
+    fn fill(&mut self, at: usize, key: K, value: V) {
+        if at == self.rows.len() {
+            self.rows.push(None);
+        }
+        self.rows[at] = Some((key, value));
         self.count += 1;
+        let hash_of = hash_in(&self.rows);
         if let Some(index) = &mut self.index {
-            index.add(self.rows.len() - 1, hash(&key), hash_in(&self.rows));
+            index.add(at, hash(&key), hash_of);
         } else if self.rows.len() > FEW {
             let mut index = Index::default();
-            for (at, _) in self.rows.iter().enumerate().filter(|row| row.1.is_some()) {
-                let hash_of = hash_in(&self.rows);
-                index.add(at, hash_of(at), hash_of);
-            }
+            let used = (0..self.rows.len()).filter(|at| self.rows[*at].is_some());
+            used.for_each(|at| index.add(at, hash_of(at), &hash_of));
             self.index = Some(Box::new(index));
         }
     }
@@ -369,6 +246,115 @@ impl<K: Key, V> Map<K, V> {
     }
     pub fn keys(&self) -> impl Iterator<Item = K> + '_ {
         self.rows[self.first as usize..].iter().flatten().map(|row| row.0)
+    }
+}
+
+/// The place of a row of a hash map, for as long as its key is in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Row(NonZeroU32);
+
+impl Row {
+    fn of(row: usize) -> Self {
+        let number = u32::try_from(row + 1).ok().and_then(NonZeroU32::new);
+        Self(number.expect("fewer than 2^32 rows"))
+    }
+    fn place(self) -> usize {
+        self.0.get() as usize - 1
+    }
+}
+
+impl Store for Row {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.0.get().put(out);
+    }
+    fn get(from: &mut Bytes) -> Option<Self> {
+        NonZeroU32::new(u32::get(from)?).map(Self)
+    }
+}
+
+/// A map in no order. A row stays where it is as long as its key is in, and is used again then.
+#[derive(Clone, Debug)]
+pub struct Hashed<K, V> {
+    map: Map<K, V>,
+    free: Vec<u32>,
+}
+
+impl<K, V> Default for Hashed<K, V> {
+    fn default() -> Self {
+        Self { map: Map::default(), free: Vec::new() }
+    }
+}
+
+impl<K, V> std::ops::Deref for Hashed<K, V> {
+    type Target = Map<K, V>;
+    fn deref(&self) -> &Map<K, V> {
+        &self.map
+    }
+}
+
+impl<K: Key, V> Hashed<K, V> {
+    /// Where the row of a key is.
+    pub fn row(&self, key: K) -> Option<Row> {
+        self.place(key).map(Row::of)
+    }
+    /// The key and the value at a place.
+    pub fn at(&self, row: Row) -> Option<&(K, V)> {
+        self.rows.get(row.place())?.as_ref()
+    }
+    pub fn get_mut(&mut self, key: K) -> Option<&mut V> {
+        self.map.get_mut(key)
+    }
+
+    pub fn insert(&mut self, key: K, value: V) {
+        if let Some(found) = self.get_mut(key) {
+            *found = value;
+            return;
+        }
+        let row = self.free.pop().map_or(self.rows.len(), |row| row as usize);
+        self.map.fill(row, key, value);
+    }
+
+    /// The value of a key, which is new if there is none.
+    pub fn entry(&mut self, key: K) -> &mut V
+    where
+        V: Default,
+    {
+        if !self.contains(key) {
+            self.insert(key, V::default());
+        }
+        self.get_mut(key).expect("it was inserted")
+    }
+
+    pub fn remove(&mut self, key: K) -> Option<V> {
+        let row = self.place(key)?;
+        let value = self.map.remove(key);
+        self.free.push(row as u32);
+        if self.is_empty() {
+            self.free.clear();
+        }
+        value
+    }
+}
+
+impl<K: Key, V: Store> Store for Hashed<K, V> {
+    /// Rows keep their places.
+    fn put(&self, out: &mut Vec<u8>) {
+        self.rows.put(out);
+    }
+    fn get(from: &mut Bytes) -> Option<Self> {
+        let mut made = Self::default();
+        let rows: Vec<Option<(K, V)>> = Store::get(from)?;
+        made.map.rows.resize_with(rows.len(), || None);
+        for (at, row) in rows.into_iter().enumerate() {
+            match row {
+                Some((key, value)) => made.map.fill(at, key, value),
+                None => made.free.push(at as u32),
+            }
+        }
+        Some(made)
+    }
+    fn visit(&self, found: &mut dyn FnMut(Name)) {
+        self.map.visit(found);
     }
 }
 

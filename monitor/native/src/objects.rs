@@ -138,7 +138,7 @@ impl Objects {
 
     /// An object; an empty one where it is no longer known.
     pub fn get(&self, number: u32) -> &Object {
-        self.all.get(&number).unwrap_or(&self.none)
+        self.all.get(number).unwrap_or(&self.none)
     }
 
     fn made(&mut self, of: Object) -> u32 {
@@ -154,7 +154,7 @@ impl Objects {
 
     /// The claims on all objects.
     pub fn claims(&self) -> impl Iterator<Item = u32> + '_ {
-        self.all.values().flat_map(|object| object.on.iter())
+        self.all.iter().flat_map(|row| row.1.on.iter())
     }
 
     /// The object that an event states, which is new if there is none; None if it states none.
@@ -173,7 +173,7 @@ impl Objects {
 
     /// The objects of this id that agree with what else is stated.
     pub fn find(&self, about: (Name, Option<Name>, Option<Name>)) -> Vec<u32> {
-        let named = self.by_id.get(&about.0).into_iter().flat_map(Few::iter);
+        let named = self.by_id.get(about.0).into_iter().flat_map(Few::iter);
         named.filter(|number| self.get(*number).agrees(about.1, about.2)).collect()
     }
 
@@ -194,10 +194,10 @@ impl Objects {
                 self.unlist(oldest);
                 let id = self.get(oldest).object_id;
                 self.discard(oldest);
-                if let Some(named) = id.and_then(|id| self.by_id.get_mut(&id)) {
+                if let Some(named) = id.and_then(|id| self.by_id.get_mut(id)) {
                     named.remove(oldest);
                     if named.is_empty() {
-                        id.map(|id| self.by_id.remove(&id));
+                        id.map(|id| self.by_id.remove(id));
                     }
                 }
             }
@@ -205,13 +205,13 @@ impl Objects {
     }
 
     fn unlist(&mut self, number: u32) {
-        let Some(object) = self.all.get(&number) else { return };
+        let Some(object) = self.all.get(number) else { return };
         let contents = object.contents.iter().map(|content| indexed_content(*content));
         for name in contents.chain(object.same().iter().map(|row| indexed(row.1))) {
-            if let Some(users) = self.users.get_mut(&name) {
+            if let Some(users) = self.users.get_mut(name) {
                 users.remove(number);
                 if users.is_empty() {
-                    self.users.remove(&name);
+                    self.users.remove(name);
                 }
             }
         }
@@ -219,22 +219,22 @@ impl Objects {
 
     /// An object is gone, unless others have keys of it.
     fn discard(&mut self, number: u32) {
-        if self.all.get(&number).is_some_and(|object| object.shared().is_empty()) {
-            self.all.remove(&number);
+        if self.all.get(number).is_some_and(|object| object.shared().is_empty()) {
+            self.all.remove(number);
         }
     }
 
     /// A claim is on its object.
     pub fn join(&mut self, number: u32, claim: u32) {
         self.idle.remove(number);
-        if let Some(object) = self.all.get_mut(&number) {
+        if let Some(object) = self.all.get_mut(number) {
             object.on.add(claim);
         }
     }
 
     /// A claim is no longer followed.
     pub fn leave(&mut self, number: u32, claim: u32) {
-        let Some(object) = self.all.get_mut(&number) else { return };
+        let Some(object) = self.all.get_mut(number) else { return };
         object.on.remove(claim);
         if !object.on.is_empty() {
             return;
@@ -248,7 +248,7 @@ impl Objects {
 
     /// An object without a name whose claim is forgotten, or on another object.
     pub fn forget(&mut self, number: u32) {
-        if self.all.get(&number).is_some_and(|object| object.object_id.is_none()) {
+        if self.all.get(number).is_some_and(|object| object.object_id.is_none()) {
             self.discard(number);
         }
     }
@@ -262,7 +262,7 @@ impl Objects {
                 }
             }
         };
-        let users = self.users.get(&indexed(key));
+        let users = self.users.get(indexed(key));
         let identity = match key.of {
             Of::Object(number) => {
                 if users.is_none_or(|users| !users.contains(number)) {
@@ -289,20 +289,20 @@ impl Objects {
         let contents = object.contents.iter().map(|content| indexed_content(*content));
         let places = object.places.iter().map(|place| Key::position(number, place.0, place.1));
         for key in contents.chain(places).chain(object.same().iter().map(|row| indexed(row.1))) {
-            found.extend(self.users.get(&key).into_iter().flat_map(Map::keys));
+            found.extend(self.users.get(key).into_iter().flat_map(Map::keys));
         }
         found.keys().flat_map(|each| self.get(each).on.iter()).collect()
     }
 
     /// The cache identity of the objects that hold a content, if any.
     pub fn identity_of(&self, content: Name) -> Option<Name> {
-        self.users.get(&indexed_content(content))?.keys().find_map(|each| self.get(each).identity)
+        self.users.get(indexed_content(content))?.keys().find_map(|each| self.get(each).identity)
     }
 
     /// A copy of a position was stated before its content was.
     pub fn note_place(&mut self, key: Key) {
         if let Of::Object(number) = key.of {
-            if let Some(object) = self.all.get_mut(&number) {
+            if let Some(object) = self.all.get_mut(number) {
                 object.places.add((key.group, key.name));
             }
         }
@@ -310,7 +310,7 @@ impl Objects {
 
     /// Move what is known of the positions of an object without a name to another object.
     pub fn move_places(&mut self, old: u32, new: u32, pool: &mut Pool) {
-        let Some(old) = self.all.get_mut(&old) else { return };
+        let Some(old) = self.all.get_mut(old) else { return };
         let places = std::mem::take(&mut old.places);
         let old = old.number;
         let renamed: Vec<_> = places
@@ -318,7 +318,7 @@ impl Objects {
             .map(|(g, at)| (self.key(self.get(old), g, at), self.key(self.get(new), g, at)))
             .collect();
         pool.rename(&renamed);
-        if let Some(object) = self.all.get_mut(&new) {
+        if let Some(object) = self.all.get_mut(new) {
             let known = object.contents.len() as u64;
             places.iter().filter(|row| row.1 >= known).for_each(|row| object.places.add(row));
         }
@@ -326,7 +326,7 @@ impl Objects {
 
     /// Take the identity and the map of positions that an event states first of an object.
     pub fn bind(&mut self, number: u32, event: &Event) {
-        if let Some(object) = self.all.get_mut(&number) {
+        if let Some(object) = self.all.get_mut(number) {
             object.identity = object.identity.or(event.cache_identity);
             object.token_map = object.token_map.or(event.token_map);
         }
@@ -379,7 +379,7 @@ impl Objects {
             }
             renamed.push((old, new));
         }
-        let object = self.all.get_mut(&number).expect("it is on its claim");
+        let object = self.all.get_mut(number).expect("it is on its claim");
         for (group, _) in &pool.groups {
             renamed.extend(more.iter().map(|&name| {
                 (Key::content(None, *group, name), Key::content(object.identity, *group, name))
@@ -400,10 +400,10 @@ impl Objects {
     /// contents say which.
     fn relist(&mut self, old: Key, new: Key) {
         let Of::Object(owner) = old.of else { return };
-        let mut users = self.users.remove(&old).unwrap_or_default();
+        let mut users = self.users.remove(old).unwrap_or_default();
         users.entry(owner).add(old.name);
         for (number, positions) in users.iter() {
-            let Some(object) = self.all.get_mut(&number) else { continue };
+            let Some(object) = self.all.get_mut(number) else { continue };
             let known = object.contents.len() as u64;
             for position in positions.iter().filter(|at| *at >= known) {
                 let same = &mut object.united.get_or_insert_default().same;
@@ -432,15 +432,15 @@ impl Objects {
                         Of::Identity(identity) => Some(identity),
                         _ => None,
                     };
-                    let users = self.users.get(&indexed(one)).into_iter().flat_map(Map::iter);
+                    let users = self.users.get(indexed(one)).into_iter().flat_map(Map::iter);
                     let mut on = users.filter(|row| self.get(row.0).identity == identity);
                     let own = object.identity.is_none() || object.identity == identity;
                     own && on.any(|row| row.1.contains(position))
                 }
             };
-        self.all.get(&number).filter(|_| fits)?;
+        self.all.get(number).filter(|_| fits)?;
         if let Of::Object(of) = one.of {
-            if let Some(of) = self.all.get_mut(&of) {
+            if let Some(of) = self.all.get_mut(of) {
                 of.united.get_or_insert_default().shared.push((one.group, one.name));
             }
         }
@@ -452,8 +452,7 @@ impl Objects {
     fn agree(&self, number: u32, contents: &[Name], names: &Names) -> Fine {
         let Some(own) = self.get(number).identity else { return Ok(()) };
         for content in contents {
-            for other in self.users.get(&indexed_content(*content)).into_iter().flat_map(Map::keys)
-            {
+            for other in self.users.get(indexed_content(*content)).into_iter().flat_map(Map::keys) {
                 if let Some(identity) = self.get(other).identity.filter(|each| *each != own) {
                     return contradiction(
                         Code::KeysContradict,

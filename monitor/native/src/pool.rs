@@ -68,6 +68,50 @@ impl Store for Key {
 }
 
 record! {
+    /// How many copies each tier has, of those that have any.
+    #[derive(Default)]
+    pub struct Tiers { rows: Vec<(Name, u64)> }
+}
+
+impl Tiers {
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+    pub fn has(&self, tier: Name) -> bool {
+        self.rows.iter().any(|row| row.0 == tier)
+    }
+
+    pub fn add(&mut self, tier: Name, count: u64) {
+        match self.rows.iter_mut().find(|row| row.0 == tier) {
+            Some(row) => row.1 += count,
+            None => self.rows.push((tier, count)),
+        }
+    }
+
+    /// A tier has one more copy, or at least one.
+    pub fn store(&mut self, tier: Name, at_least_one: bool) {
+        if !(at_least_one && self.has(tier)) {
+            self.add(tier, 1);
+        }
+    }
+
+    /// A tier has one copy less; whether it had one.
+    pub fn lose(&mut self, tier: Name) -> bool {
+        let Some(at) = self.rows.iter().position(|row| row.0 == tier) else { return false };
+        self.rows[at].1 -= 1;
+        if self.rows[at].1 == 0 {
+            self.rows.remove(at);
+        }
+        true
+    }
+
+    /// A tier has none.
+    pub fn clear(&mut self, tier: Name) {
+        self.rows.retain(|row| row.0 != tier);
+    }
+}
+
+record! {
     /// The blocks of the GPU and the copies in all other tiers, by key: blocks by their ids (None is
     /// one without an id), and how many copies each tier has. `blocks` has where each block's key
     /// is; None is a block of which the content is not known. `changed` has the keys whose copies
@@ -77,7 +121,7 @@ record! {
         groups: Vec<(u64, Group)>,
         blocks: Hashed<Name, Option<Row>>,
         keys: Hashed<Key, Few<Option<Name>>>,
-        tiers: Hashed<Key, Vec<(Name, u64)>>,
+        tiers: Hashed<Key, Tiers>,
         unnamed: Set<Key>,
         changed: Vec<(bool, Key)>,
     }
@@ -90,12 +134,12 @@ impl Pool {
 
     /// Whether a block holds the key.
     pub fn on_gpu(&self, key: Key) -> bool {
-        self.keys.contains_key(&key)
+        self.keys.contains(key)
     }
 
     /// Whether a tier other than the GPU has a copy of the key.
     pub fn in_tiers(&self, key: Key) -> bool {
-        self.tiers.contains_key(&key)
+        self.tiers.contains(key)
     }
 
     /// Whether a block is known, or a tier holds a copy.
@@ -105,12 +149,12 @@ impl Pool {
 
     /// Whether anything is known of a block.
     pub fn knows(&self, block: Name) -> bool {
-        self.blocks.contains_key(&block)
+        self.blocks.contains(block)
     }
 
     /// The key that a block holds, if it is known.
     pub fn held(&self, block: Name) -> Option<Key> {
-        let row = self.blocks.get(&block).copied()??;
+        let row = self.blocks.get(block).copied()??;
         self.keys.at(row).map(|row| row.0)
     }
 
@@ -138,7 +182,7 @@ impl Pool {
                 self.unnamed.add(key);
             }
             Some(block) => {
-                self.blocks.insert(block, self.keys.row(&key));
+                self.blocks.insert(block, self.keys.row(key));
             }
         }
     }
@@ -146,7 +190,7 @@ impl Pool {
     /// A block of the GPU holds nothing any more; return what it held.
     pub fn free(&mut self, block: Name) -> Option<Key> {
         let key = self.held(block);
-        self.blocks.remove(&block);
+        self.blocks.remove(block);
         if let Some(key) = key {
             self.release(key, Some(block));
         }
@@ -155,7 +199,7 @@ impl Pool {
 
     /// The same of the block without an id that holds a key; whether there is one.
     pub fn free_unnamed(&mut self, key: Key) -> bool {
-        let found = self.keys.get(&key).is_some_and(|blocks| blocks.contains(None));
+        let found = self.keys.get(key).is_some_and(|blocks| blocks.contains(None));
         if found {
             self.release(key, None);
         }
@@ -164,20 +208,20 @@ impl Pool {
 
     /// No block of the GPU holds the key any more.
     pub fn free_all(&mut self, key: Key) {
-        let Some(blocks) = self.keys.get(&key) else { return };
+        let Some(blocks) = self.keys.get(key) else { return };
         for block in blocks.iter().collect::<Vec<_>>() {
             if let Some(block) = block {
-                self.blocks.remove(&block);
+                self.blocks.remove(block);
             }
             self.release(key, block);
         }
     }
 
     fn release(&mut self, key: Key, block: Option<Name>) {
-        let Some(blocks) = self.keys.get_mut(&key) else { return };
+        let Some(blocks) = self.keys.get_mut(key) else { return };
         blocks.remove(block);
         if blocks.is_empty() {
-            self.keys.remove(&key);
+            self.keys.remove(key);
             self.changed.push((true, key));
         }
         if block.is_none() {
@@ -187,52 +231,40 @@ impl Pool {
 
     /// A tier has one more copy of the key, or at least one.
     pub fn copy(&mut self, tier: Name, key: Key, at_least_one: bool) {
-        let tiers = self.tiers.entry(key);
-        match tiers.iter_mut().find(|row| row.0 == tier) {
-            Some(row) => row.1 += u64::from(!at_least_one),
-            None => tiers.push((tier, 1)),
-        }
+        self.tiers.entry(key).store(tier, at_least_one);
         self.changed.push((false, key));
     }
 
     /// A tier has one copy of the key less.
     pub fn drop_copy(&mut self, tier: Name, key: Key, shown: impl Fn(Name) -> String) -> Fine {
-        let rows = self.tiers.get_mut(&key);
-        let found = rows.and_then(|rows| Some((rows.iter().position(|r| r.0 == tier)?, rows)));
-        let Some((at, rows)) = found else {
-            return contradiction(
-                Code::CopyNotThere,
-                format!("the tier {} loses a copy that it did not have", shown(tier)),
-            );
-        };
-        rows[at].1 -= 1;
-        if rows[at].1 == 0 {
-            rows.remove(at);
+        if !self.tiers.get_mut(key).is_some_and(|tiers| tiers.lose(tier)) {
+            let text = format!("the tier {} loses a copy that it did not have", shown(tier));
+            return contradiction(Code::CopyNotThere, text);
         }
-        if rows.is_empty() {
-            self.tiers.remove(&key);
+        self.tidy(key);
+        Ok(())
+    }
+
+    /// The copies of a key in the tiers changed.
+    fn tidy(&mut self, key: Key) {
+        if self.tiers.get(key).is_some_and(Tiers::is_empty) {
+            self.tiers.remove(key);
         }
         self.changed.push((false, key));
-        Ok(())
     }
 
     /// A tier holds nothing any more.
     pub fn clear(&mut self, tier: Name, gpu: Name) {
         if tier == gpu {
             let keys = std::mem::take(&mut self.keys);
-            self.changed.extend(keys.iter().map(|row| (true, *row.0)));
+            self.changed.extend(keys.keys().map(|key| (true, key)));
             self.blocks = Hashed::default();
             self.unnamed.clear();
         }
-        let has = |row: &(&Key, &Vec<(Name, u64)>)| row.1.iter().any(|each| each.0 == tier);
-        let keys: Vec<Key> = self.tiers.iter().filter(has).map(|row| *row.0).collect();
-        for key in keys {
-            let rows = self.tiers.entry(key);
-            rows.retain(|row| row.0 != tier);
-            if rows.is_empty() {
-                self.tiers.remove(&key);
-            }
-            self.changed.push((false, key));
+        let has = self.tiers.iter().filter(|row| row.1.has(tier));
+        for key in has.map(|row| row.0).collect::<Vec<_>>() {
+            self.tiers.entry(key).clear(tier);
+            self.tidy(key);
         }
     }
 
@@ -240,15 +272,11 @@ impl Pool {
     pub fn rename(&mut self, renamed: &[(Key, Key)]) {
         for &(old, new) in renamed.iter().filter(|row| row.0 != row.1) {
             self.unnamed.remove(old);
-            for block in self.keys.remove(&old).iter().flat_map(Few::iter) {
+            for block in self.keys.remove(old).iter().flat_map(Few::iter) {
                 self.hold(new, block);
             }
-            for (tier, count) in self.tiers.remove(&old).into_iter().flatten() {
-                let tiers = self.tiers.entry(new);
-                match tiers.iter_mut().find(|row| row.0 == tier) {
-                    Some(row) => row.1 += count,
-                    None => tiers.push((tier, count)),
-                }
+            for (tier, count) in self.tiers.remove(old).into_iter().flat_map(|tiers| tiers.rows) {
+                self.tiers.entry(new).add(tier, count);
             }
         }
     }

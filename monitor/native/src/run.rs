@@ -8,7 +8,7 @@ use crate::event::{self, Event, Group, Kinds};
 use crate::map::{Hashed, Map, Set};
 use crate::names::{Name, Names};
 use crate::objects::Objects;
-use crate::pool::Pool;
+use crate::pool::{Pool, Tiers};
 use crate::ranks::Ranks;
 use crate::record;
 use crate::request::Requests;
@@ -121,7 +121,7 @@ impl Run {
         let request = self.requests.of(event, observes, tables)?;
         let again = |name: &Name| over && !self.requests.is_over(*name);
         if let Some(name) = event.request_id.filter(again) {
-            for number in self.followers.remove(&name).iter().flat_map(Map::keys) {
+            for number in self.followers.remove(name).iter().flat_map(Map::keys) {
                 self.claims[number].drop_request(name, tables, names);
             }
         }
@@ -164,14 +164,14 @@ impl Run {
     }
 
     pub fn following(&self, name: Name) -> Vec<u32> {
-        self.followers.get(&name).into_iter().flat_map(Map::keys).collect()
+        self.followers.get(name).into_iter().flat_map(Map::keys).collect()
     }
 
     pub fn unfollow(&mut self, name: Name, number: u32) {
-        if let Some(followers) = self.followers.get_mut(&name) {
+        if let Some(followers) = self.followers.get_mut(name) {
             followers.remove(number);
             if followers.is_empty() {
-                self.followers.remove(&name);
+                self.followers.remove(name);
             }
         }
     }
@@ -196,7 +196,7 @@ impl Run {
             self.unfollow(name, number);
         }
         if let Some(trail) = &mut self.claims[number].trail {
-            trail.copies.clear();
+            trail.copies = Tiers::default();
         }
     }
 }
