@@ -9,10 +9,9 @@ use crate::follow::{Trail, NO_TRAIL};
 use crate::map::Map;
 use crate::names::{Name, Names};
 use crate::record;
-use crate::registers::{Registers, Stand, Stands};
+use crate::registers::{verdict_of, Registers, Scope, Stand};
 use crate::tables::{
-    Inputs, Tables, Verdict, Watch, INCONCLUSIVE, PENDING, SATISFIED, UNEXERCISED, UNKNOWN,
-    VIOLATED,
+    Inputs, Tables, Verdict, INCONCLUSIVE, PENDING, SATISFIED, UNEXERCISED, UNKNOWN, VIOLATED,
 };
 use crate::texts::{Predicate, MAX_BLOCKS};
 
@@ -30,13 +29,6 @@ record! {
     /// What one obligation came to, and at which line, by which rule.
     #[derive(Clone, Copy, Debug)]
     pub struct Found { verdict: Verdict, at: Place, rule: u8 }
-}
-
-record! {
-    /// The claim itself, or a request of it: where the observers stand, with the registers of all
-    /// of them.
-    #[derive(Clone, Default, Debug)]
-    pub struct Scope { stands: Stands, registers: Registers }
 }
 
 record! {
@@ -107,39 +99,6 @@ record! {
         is_final: bool,
         period: u64,
     }
-}
-
-impl Scope {
-    /// The scope of a request that is followed from now on: its observers stand where the claim's do.
-    pub fn of_request(&self, mode: usize, tables: &Tables) -> Self {
-        let mut made = self.clone();
-        for (place, &number) in tables.modes[mode].obligations.iter().enumerate() {
-            if !tables.obligations[usize::from(number)].per_request {
-                made.stands.set(place, Stand { absent: true, ..self.stands.get(place) });
-            }
-        }
-        made
-    }
-
-    /// The states of some observers; None for one that is absent.
-    pub fn standing<'a>(&'a self, watches: &'a [Watch]) -> impl Iterator<Item = Option<u8>> + 'a {
-        let stands = watches.iter().map(|watch| self.stands.get(watch.place));
-        stands.map(|stand| (!stand.absent).then_some(stand.state))
-    }
-
-    /// Whether anything is owed in it.
-    fn owes(&self, mode: usize, tables: &Tables) -> bool {
-        let obligations = &tables.modes[mode].obligations;
-        self.stands
-            .iter()
-            .zip(obligations)
-            .any(|(stand, &number)| !stand.absent && verdict_of(tables, number, &stand) == PENDING)
-    }
-}
-
-/// The verdict of the state of an observer.
-pub fn verdict_of(tables: &Tables, obligation: u8, stand: &Stand) -> Verdict {
-    tables.obligations[usize::from(obligation)].verdicts[usize::from(stand.state)]
 }
 
 fn finding(tables: &Tables, obligation: u8, stand: &Stand) -> Found {

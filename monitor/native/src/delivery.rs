@@ -1,13 +1,13 @@
 //! Delivers an event to a claim: to the claim itself, and to the requests that it follows.
 
 use crate::breaks::{Code, Reason};
-use crate::claim::{verdict_of, Claim, Followed, Found, Observed, Scope};
+use crate::claim::{Claim, Followed, Found, Observed};
 use crate::concern::{concerned, OPENS_MANY};
 use crate::event;
 use crate::fields::{self, Given, Moment};
 use crate::map::Set;
 use crate::names::Name;
-use crate::registers::{Registers, Stand};
+use crate::registers::{verdict_of, Registers, Scope, Stand};
 use crate::run::Run;
 use crate::tables::{Compiled, Inputs, Tables, Watch, SATISFIED, UNKNOWN, VIOLATED};
 

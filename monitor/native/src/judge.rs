@@ -3,7 +3,6 @@
 use std::rc::Rc;
 
 use crate::breaks::{Code, Fine, Line, Order, Place, Reason, Step};
-use crate::claim::verdict_of;
 use crate::concern::about;
 use crate::contradictions::{check, check_reuse};
 use crate::delivery::deliver;
@@ -15,7 +14,7 @@ use crate::follow::{follow_claim, follow_entry, follow_request};
 use crate::map::{Map, Set};
 use crate::names::{Name, Names};
 use crate::outcome;
-use crate::registers::Stand;
+use crate::registers::{verdict_of, Stand};
 use crate::run::Run;
 use crate::state::{Asked, News, State, Stream};
 use crate::tables::{Shared, PENDING};

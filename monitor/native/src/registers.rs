@@ -1,9 +1,9 @@
-//! Holds registers and where observers stand, in little room where all numbers are small.
+//! Holds registers and where observers stand in a scope, in little room where all numbers are small.
 
 use crate::breaks::Place;
 use crate::record;
 use crate::store::{Bytes, Store};
-use crate::tables::UNKNOWN;
+use crate::tables::{Tables, Verdict, Watch, PENDING, UNKNOWN};
 
 /// So many registers need no room of their own.
 const FEW: usize = 15;
@@ -177,5 +177,45 @@ impl Store for Stands {
     }
     fn get(from: &mut Bytes) -> Option<Self> {
         Some(Vec::get(from)?.into_iter().collect())
+    }
+}
+
+record! {
+    /// The claim itself, or a request of it: where the observers stand, with the registers of all
+    /// of them.
+    #[derive(Clone, Default, Debug)]
+    pub struct Scope { stands: Stands, registers: Registers }
+}
+
+/// The verdict of the state of an observer.
+pub fn verdict_of(tables: &Tables, obligation: u8, stand: &Stand) -> Verdict {
+    tables.obligations[usize::from(obligation)].verdicts[usize::from(stand.state)]
+}
+
+impl Scope {
+    /// The scope of a request that is followed from now on: its observers stand where the claim's do.
+    pub fn of_request(&self, mode: usize, tables: &Tables) -> Self {
+        let mut made = self.clone();
+        for (place, &number) in tables.modes[mode].obligations.iter().enumerate() {
+            if !tables.obligations[usize::from(number)].per_request {
+                made.stands.set(place, Stand { absent: true, ..self.stands.get(place) });
+            }
+        }
+        made
+    }
+
+    /// The states of some observers; None for one that is absent.
+    pub fn standing<'a>(&'a self, watches: &'a [Watch]) -> impl Iterator<Item = Option<u8>> + 'a {
+        let stands = watches.iter().map(|watch| self.stands.get(watch.place));
+        stands.map(|stand| (!stand.absent).then_some(stand.state))
+    }
+
+    /// Whether anything is owed in it.
+    pub fn owes(&self, mode: usize, tables: &Tables) -> bool {
+        let obligations = &tables.modes[mode].obligations;
+        self.stands
+            .iter()
+            .zip(obligations)
+            .any(|(stand, &number)| !stand.absent && verdict_of(tables, number, &stand) == PENDING)
     }
 }
