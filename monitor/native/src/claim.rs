@@ -38,9 +38,9 @@ record! {
 }
 
 record! {
-    /// Why nothing more is concluded of the claim, and of single obligations.
+    /// Why the claim, and single obligations, are inconclusive.
     #[derive(Default)]
-    pub struct Doubts { of_all: Option<Reason>, open: Vec<(u8, Reason)> }
+    pub struct Reasons { of_all: Option<Reason>, open: Vec<(u8, Reason)> }
 }
 
 record! {
@@ -49,7 +49,7 @@ record! {
     pub struct Observed {
         own: Scope,
         requests: Map<Name, Followed>,
-        doubts: Option<Box<Doubts>>,
+        reasons: Option<Box<Reasons>>,
         left: Vec<(u8, Found)>,
     }
 }
@@ -127,16 +127,16 @@ impl Observed {
         self.requests.iter().filter(|row| row.1.ended).count() >= KEPT
     }
 
-    /// Nothing more is concluded of one obligation.
+    /// One obligation is inconclusive from now on.
     pub fn leave_open(&mut self, obligation: u8, reason: Reason) {
         if !self.is_open(obligation) {
-            self.doubts.get_or_insert_default().open.push((obligation, reason));
+            self.reasons.get_or_insert_default().open.push((obligation, reason));
         }
     }
 
-    /// Why nothing is concluded of one obligation.
+    /// Why one obligation is inconclusive.
     fn open(&self, obligation: u8) -> Option<&Reason> {
-        let mut open = self.doubts.iter().flat_map(|doubts| &doubts.open);
+        let mut open = self.reasons.iter().flat_map(|reasons| &reasons.open);
         open.find(|row| row.0 == obligation).map(|row| &row.1)
     }
 
@@ -144,9 +144,9 @@ impl Observed {
         self.open(obligation).is_some()
     }
 
-    /// Why nothing is concluded of the claim.
+    /// Why the claim is inconclusive.
     pub fn unclear(&self) -> Option<&Reason> {
-        self.doubts.as_ref()?.of_all.as_ref()
+        self.reasons.as_ref()?.of_all.as_ref()
     }
 }
 
@@ -387,7 +387,7 @@ impl Claim {
 
     /// Nothing more is concluded of the claim.
     pub fn distrust(&mut self, reason: Reason) {
-        self.seen.doubts.get_or_insert_default().of_all.get_or_insert(reason);
+        self.seen.reasons.get_or_insert_default().of_all.get_or_insert(reason);
     }
 
     pub fn distrust_for(&mut self, code: Code, text: &str, at: Place) {

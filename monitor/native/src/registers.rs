@@ -1,11 +1,11 @@
-//! Holds registers and where observers stand in a scope, in little room where all numbers are small.
+//! Holds registers and where observers stand in a scope, in few bytes where all numbers are small.
 
 use crate::breaks::Place;
 use crate::record;
 use crate::store::{Bytes, Store};
 use crate::tables::{Tables, Verdict, Watch, PENDING, UNKNOWN};
 
-/// So many registers need no room of their own.
+/// So many registers need no allocation of their own.
 const FEW: usize = 15;
 /// What stands for an unknown value where values are small.
 const UNSURE: i16 = i16::MIN;
