@@ -20,7 +20,7 @@ def options(
     *,
     watched: bool,
 ) -> bytes:
-    """What a judge is asked for (`Asked` of `judge.rs`)."""
+    """What a judge is asked for (`Asked` of `state.rs`)."""
     place = 0 if mode is None else 1 + [*Mode].index(mode)
     most = (limits.live, limits.ended, limits.ids, limits.requests, troubled)
     return b"".join(map(u64, (place, *most))) + text(only or "") + text(unnamed) + u8(watched)

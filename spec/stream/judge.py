@@ -414,9 +414,8 @@ class Judge:
         delivery = Delivery(claim, at, here, perhaps, mine=mine, named=named, moves=shows)
         if mine or named or claim in run.owing:
             delivery.to_claim()
-        for name, scope in claim.requests.items():
-            if mine or name in here:
-                delivery.to_request(name, scope)
+        for name in claim.requests if mine else claim.requests.keys() & here:
+            delivery.to_request(name, claim.requests[name])
         if mine or kind in OPENS_MANY:
             for name in {*here, *perhaps} - claim.requests.keys():
                 ended = run.requests.ended(name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -125,6 +126,32 @@ def test_snapshot(seed: int) -> None:
         first.take(line_of(given, number), (number, given.sequence), given.stream)
         streams[given.stream].take(line_of(given, number))
         assert compared(streams, first, number) is None
+
+
+def enlarged(given: Event | StreamMark) -> Event | StreamMark:
+    """An event with a million times as many blocks; a mark as it is."""
+    if not isinstance(given, Event):
+        return given
+    stated = {name: getattr(given, name) for name in ("needed", "usable", "footprint")}
+    large = {name: value << 20 for name, value in stated.items() if value is not None}
+    return msgspec.convert({**msgspec.structs.asdict(given), **large}, Event)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2, 5])
+def test_large_numbers(seed: int) -> None:
+    """Both judges agree where numbers of lines and of blocks outgrow the small form of the core."""
+    _, text, mode = mutated(seed)
+    streams, judge = Judged(mode), native_of(mode)
+    for place, (number, line) in enumerate(lines_of(text), 2**32 - 20):
+        if (given := read(line, number)) is None:
+            continue
+        large = enlarged(given)
+        if place % 3 == 1:
+            state, judge = judge.save(), native_of(mode)
+            judge.load(state)
+        judge.take(line_of(large, place), (place, large.sequence), large.stream)
+        streams[large.stream].take(line_of(large, place))
+        assert compared(streams, judge, place) is None
 
 
 def test_damaged_state() -> None:

@@ -61,11 +61,13 @@ const UNNUMBERED: i64 = i64::MIN;
 
 impl Default for Place {
     fn default() -> Self {
-        Self { line: 0, sequence: UNNUMBERED }
+        Self::NONE
     }
 }
 
 impl Place {
+    pub const NONE: Self = Self { line: 0, sequence: UNNUMBERED };
+
     pub fn new(line: u64, sequence: Option<i64>) -> Self {
         Self { line, sequence: sequence.unwrap_or(UNNUMBERED) }
     }

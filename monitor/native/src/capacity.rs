@@ -2,21 +2,29 @@
 //!
 //! A claim takes the keys of its first positions, as many as it declared; in a pool of several
 //! groups, what a hit at the end of its predicate needs in each. Positions of an object whose
-//! content is not stated are counted as spans, or leave unknown what is taken of several groups. What claims took that were responsible since
-//! some event is found from the whole by leaving out the later claims.
+//! content is not stated are counted as spans, or leave unknown what is taken of several groups.
+//! What claims took that were responsible since some event is found from the whole by leaving out
+//! the later claims.
 
 use std::collections::BTreeSet;
 
 use crate::claim::Claims;
-use crate::map::{Few, Hashed, Map, Set};
+use crate::map::{Few, Hashed, Map, Row, Set};
 use crate::objects::Objects;
 use crate::pool::{Key, Pool};
 use crate::record;
 use crate::tables::Tables;
 
 record! {
-    /// What one claim takes: keys, the end of the span behind them, and since which event.
-    pub struct Size { keys: Vec<Key>, end: i64, took: u64, object: u32 }
+    /// What one claim takes: keys, by their places among those that have owners; the end of the
+    /// span behind them, and since which event.
+    pub struct Size { keys: Box<[Row]>, end: i64, took: u64, object: u32 }
+}
+
+record! {
+    /// The claims that take blocks behind the stated contents of an object, and how many those are.
+    #[derive(Default)]
+    pub struct Span { on: Few<u32>, blocks: i64 }
 }
 
 record! {
@@ -25,8 +33,7 @@ record! {
     pub struct Capacity {
         sizes: Map<u32, Size>,
         owners: Hashed<Key, Few<u32>>,
-        spans: Hashed<u32, Few<u32>>,
-        behind: Hashed<u32, i64>,
+        spans: Hashed<u32, Span>,
         spanned: i64,
         unknown: Map<u32, u64>,
         by_took: BTreeSet<(u64, u32)>,
@@ -109,16 +116,16 @@ impl Capacity {
             self.unknown.insert(number, claim.took);
             return;
         }
-        let end = size;
         for key in &keys {
-            self.owners.entry(*key).or_default().add(number);
+            self.owners.entry(*key).add(number);
         }
-        let behind = (keys.len() as i64) < end;
-        let size = Size { keys, end, took: claim.took, object: claim.object };
+        let rows = keys.iter().filter_map(|key| self.owners.row(*key)).collect();
+        let size = Size { keys: rows, end: size, took: claim.took, object: claim.object };
+        let behind = size.start() < size.end;
         self.sizes.insert(number, size);
         self.by_took.insert((claim.took, number));
         if behind {
-            self.spans.entry(claim.object).or_default().add(number);
+            self.spans.entry(claim.object).on.add(number);
             self.measure(claim.object);
         }
     }
@@ -128,41 +135,43 @@ impl Capacity {
         self.unknown.remove(number);
         let Some(size) = self.sizes.remove(number) else { return };
         self.by_took.remove(&(size.took, number));
-        for key in &size.keys {
-            if let Some(owners) = self.owners.get_mut(key) {
-                owners.remove(number);
-                if owners.is_empty() {
-                    self.owners.remove(key);
-                }
+        for row in &size.keys {
+            let Some(&(key, _)) = self.owners.at(*row) else { continue };
+            let owners = self.owners.entry(key);
+            owners.remove(number);
+            if owners.is_empty() {
+                self.owners.remove(key);
             }
         }
         if size.start() < size.end {
-            if let Some(spans) = self.spans.get_mut(&size.object) {
-                spans.remove(number);
-            }
+            self.spans.entry(size.object).on.remove(number);
             self.measure(size.object);
         }
     }
 
     /// Count the blocks behind the stated contents of an object.
     fn measure(&mut self, object: u32) {
-        self.spanned -= self.behind.remove(&object).unwrap_or(0);
-        if self.spans.get(&object).is_some_and(Few::is_empty) {
-            self.spans.remove(&object);
-        }
-        let behind = self.span(object, ALWAYS);
-        if behind > 0 {
-            self.behind.insert(object, behind);
-            self.spanned += behind;
+        let Some(span) = self.spans.get(object) else { return };
+        let (before, after) = (span.blocks, self.behind(span, ALWAYS));
+        self.spanned += after - before;
+        if span.on.is_empty() {
+            self.spans.remove(object);
+        } else {
+            self.spans.entry(object).blocks = after;
         }
     }
 
-    /// The blocks behind the stated contents that claims take which took them by then.
-    fn span(&self, object: u32, until: u64) -> i64 {
-        let on = self.spans.get(&object).into_iter().flat_map(Few::iter);
-        let sizes = on.filter_map(|each| self.sizes.get(each)).filter(|s| s.took <= until);
-        let (least, most) = sizes.fold((i64::MAX, 0), |(a, b), s| (a.min(s.start()), b.max(s.end)));
+    /// The blocks of a span that claims take which took them by then.
+    fn behind(&self, span: &Span, until: u64) -> i64 {
+        let sizes = span.on.iter().filter_map(|each| self.sizes.get(each));
+        let (least, most) = sizes
+            .filter(|size| size.took <= until)
+            .fold((i64::MAX, 0), |(a, b), s| (a.min(s.start()), b.max(s.end)));
         (most - least).max(0)
+    }
+
+    fn owners(&self, row: Row) -> Option<&Few<u32>> {
+        self.owners.at(row).map(|row| &row.1)
     }
 
     /// Blocks of all claims that took them by then, each once; None if a size is unknown.
@@ -179,11 +188,11 @@ impl Capacity {
         for &(_, claim) in self.by_took.range((until + 1, 0)..) {
             let Some(size) = self.sizes.get(claim) else { continue };
             if size.start() < size.end && spans.add(size.object) {
-                let all = self.behind.get(&size.object).copied().unwrap_or(0);
-                total -= all - self.span(size.object, until);
+                let span = self.spans.get(size.object);
+                total -= span.map_or(0, |span| span.blocks - self.behind(span, until));
             }
             for key in &size.keys {
-                let owners = self.owners.get(key);
+                let owners = self.owners(*key);
                 let first = owners.is_some_and(|owners| {
                     owners.iter().next() == Some(claim) && owners.iter().all(is_late)
                 });
@@ -196,14 +205,14 @@ impl Capacity {
     /// Call a function with the cells of one claim: so many blocks that the same claims take.
     fn cells(&self, number: u32, mut each: impl FnMut(i64, &mut dyn Iterator<Item = u32>)) {
         let Some(size) = self.sizes.get(number) else { return };
-        for owners in size.keys.iter().filter_map(|key| self.owners.get(key)) {
+        for owners in size.keys.iter().filter_map(|key| self.owners(*key)) {
             each(1, &mut owners.iter());
         }
         let start = size.start();
         if start == size.end {
             return;
         }
-        let Some(on) = self.spans.get(&size.object) else { return };
+        let Some(Span { on, .. }) = self.spans.get(size.object) else { return };
         if on.iter().nth(1).is_none() {
             return each(size.end - start, &mut std::iter::once(number));
         }

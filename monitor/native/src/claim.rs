@@ -1,17 +1,19 @@
 //! Holds one claim: what it states, its registers, and its observers in each scope.
 
-use std::collections::{BTreeSet, VecDeque};
 use std::ops::{Index, IndexMut};
 
 use crate::breaks::{Code, Place, Reason};
-use crate::event::{self, Event, Kind, Kinds};
-use crate::map::Few;
+use crate::durations::{Clock, NO_CLOCK};
+use crate::event::{self, Event, Kinds};
+use crate::follow::{Trail, NO_TRAIL};
+use crate::map::Map;
 use crate::names::{Name, Names};
 use crate::record;
+use crate::registers::{verdict_of, Registers, Scope, Stand};
 use crate::tables::{
     Inputs, Tables, Verdict, INCONCLUSIVE, PENDING, SATISFIED, UNEXERCISED, UNKNOWN, VIOLATED,
 };
-use crate::texts::{Duration, Predicate, MAX_BLOCKS};
+use crate::texts::{Predicate, MAX_BLOCKS};
 
 /// The threshold of a predicate that is not stated: it never holds.
 const UNSTATED: i64 = 1 << 62;
@@ -30,18 +32,15 @@ record! {
 }
 
 record! {
-    /// Where an observer stands in one scope: its state, and the line and the rule that last moved
-    /// it. An `absent` one does not belong to the scope; one that restated events alone moved is
-    /// not `exercised`.
-    #[derive(Clone, Copy, Debug)]
-    pub struct Stand { state: u8, rule: u8, exercised: bool, absent: bool, at: Place }
+    /// A request that a claim follows: its registers, its scope, and whether it ended.
+    #[derive(Default)]
+    pub struct Followed { facts: Registers, scope: Scope, ended: bool }
 }
 
 record! {
-    /// The claim itself, or a request of it: registers, and where the observers stand, with the
-    /// registers of all of them.
-    #[derive(Clone, Default, Debug)]
-    pub struct Scope { facts: Vec<i64>, stands: Vec<Stand>, registers: Vec<i64>, ended: bool }
+    /// Why the claim, and single obligations, are inconclusive.
+    #[derive(Default)]
+    pub struct Reasons { of_all: Option<Reason>, open: Vec<(u8, Reason)> }
 }
 
 record! {
@@ -49,9 +48,8 @@ record! {
     #[derive(Default)]
     pub struct Observed {
         own: Scope,
-        requests: Vec<(Name, Scope)>,
-        unclear: Option<Box<Reason>>,
-        open: Vec<(u8, Reason)>,
+        requests: Map<Name, Followed>,
+        reasons: Option<Box<Reasons>>,
         left: Vec<(u8, Found)>,
     }
 }
@@ -68,10 +66,9 @@ record! {
 }
 
 record! {
-    /// One claim of a stream. Its mode is a place in the table, 0 for none. `asked` is the duration
-    /// that its registration asks for; `duration` and `footprint` are those of the commitment, and
-    /// before it those that were asked for. `pressed` says whether its entry ended while a request
-    /// in hand was in a standing conflict.
+    /// One claim of a stream. Its mode is a place in the table, 0 for none. `footprint` is that of
+    /// the commitment, and before it the one that was asked for. `pressed` says whether its entry
+    /// ended while a request in hand was in a standing conflict; None is unknown.
     #[derive(Default)]
     pub struct Claim {
         id: Option<Name>,
@@ -83,8 +80,6 @@ record! {
         predicate: Option<Predicate>,
         object: u32,
         owner: Option<Name>,
-        asked: Option<Duration>,
-        duration: Option<Duration>,
         priority: Option<i64>,
         disputed: bool,
         footprint: Option<i64>,
@@ -95,39 +90,15 @@ record! {
         accepted: bool,
         retired: bool,
         took: u64,
-        least: Option<u64>,
-        end: Option<u64>,
-        untimed: Place,
-        elapsed: bool,
-        early: bool,
-        pressed: i64,
-        computed: BTreeSet<u64>,
-        waiting: Few<Name>,
-        routes: Vec<((Option<Name>, Kind), VecDeque<i64>)>,
-        lost: Few<Option<Name>>,
-        copies: Vec<(Name, u64)>,
+        pressed: Option<bool>,
+        clock: Option<Box<Clock>>,
+        trail: Option<Box<Trail>>,
         state: u8,
-        facts: Vec<i64>,
+        facts: Registers,
         seen: Observed,
         is_final: bool,
         period: u64,
     }
-}
-
-impl Scope {
-    /// Whether anything is owed in it.
-    fn owes(&self, mode: usize, tables: &Tables) -> bool {
-        let obligations = &tables.modes[mode].obligations;
-        self.stands
-            .iter()
-            .zip(obligations)
-            .any(|(stand, &number)| !stand.absent && verdict_of(tables, number, stand) == PENDING)
-    }
-}
-
-/// The verdict of the state of an observer.
-pub fn verdict_of(tables: &Tables, obligation: u8, stand: &Stand) -> Verdict {
-    tables.obligations[usize::from(obligation)].verdicts[usize::from(stand.state)]
 }
 
 fn finding(tables: &Tables, obligation: u8, stand: &Stand) -> Found {
@@ -151,31 +122,39 @@ impl Observed {
         }
     }
 
-    pub fn scope(&mut self, request: Name) -> Option<&mut Scope> {
-        self.requests.iter_mut().find(|row| row.0 == request).map(|row| &mut row.1)
-    }
-
-    /// Nothing more is concluded of one obligation.
     /// Whether scopes of requests that ended may have been dropped: as many are kept as may.
     pub fn may_forget(&self) -> bool {
         self.requests.iter().filter(|row| row.1.ended).count() >= KEPT
     }
 
+    /// One obligation is inconclusive from now on.
     pub fn leave_open(&mut self, obligation: u8, reason: Reason) {
         if !self.is_open(obligation) {
-            self.open.push((obligation, reason));
+            self.reasons.get_or_insert_default().open.push((obligation, reason));
         }
     }
 
+    /// Why one obligation is inconclusive.
+    fn open(&self, obligation: u8) -> Option<&Reason> {
+        let mut open = self.reasons.iter().flat_map(|reasons| &reasons.open);
+        open.find(|row| row.0 == obligation).map(|row| &row.1)
+    }
+
     pub fn is_open(&self, obligation: u8) -> bool {
-        self.open.iter().any(|row| row.0 == obligation)
+        self.open(obligation).is_some()
+    }
+
+    /// Why the claim is inconclusive.
+    pub fn unclear(&self) -> Option<&Reason> {
+        self.reasons.as_ref()?.of_all.as_ref()
     }
 }
 
 impl Claim {
     pub fn new(id: Name, serial: u64, object: u32, period: u64, tables: &Tables) -> Self {
         let facts = tables.claim.clone();
-        Self { id: Some(id), serial, object, period, facts, ..Self::default() }
+        let pressed = Some(false);
+        Self { id: Some(id), serial, object, period, facts, pressed, ..Self::default() }
     }
 
     /// Judge the claim by a mode from now on.
@@ -184,23 +163,19 @@ impl Claim {
         let of = &tables.modes[mode];
         let at = Place::default();
         let first = Stand { state: 0, rule: NO_RULE, exercised: true, absent: false, at };
-        self.seen.own.stands = vec![first; of.obligations.len()];
-        self.seen.own.registers = of.registers.clone();
-        let absent = tables.scoped(mode);
-        for (_, scope) in &mut self.seen.requests {
-            scope.stands = self.seen.own.stands.clone();
-            scope.stands.iter_mut().zip(&absent).for_each(|(stand, absent)| stand.absent = *absent);
-            scope.registers = self.seen.own.registers.clone();
-        }
+        let stands = of.obligations.iter().map(|_| first).collect();
+        self.seen.own = Scope { stands, registers: of.registers.clone() };
+        let scope = self.seen.own.of_request(mode, tables);
+        self.seen.requests.iter_mut().for_each(|row| row.1.scope = scope.clone());
     }
 
     // What it states.
 
     pub fn start(&self) -> i64 {
-        self.predicate.map_or(0, |predicate| predicate.start)
+        self.predicate.map_or(0, Predicate::start)
     }
     pub fn threshold(&self) -> i64 {
-        self.predicate.map_or(UNSTATED, |predicate| predicate.blocks)
+        self.predicate.map_or(UNSTATED, Predicate::blocks)
     }
     /// The first position after those that its predicate needs; its extent if none is stated.
     pub fn stop(&self) -> i64 {
@@ -208,7 +183,7 @@ impl Claim {
     }
     /// What terms read of it before an event.
     pub fn inputs(&self) -> Inputs<'_> {
-        Inputs { threshold: self.threshold(), was: &self.facts, ..Inputs::default() }
+        Inputs::of(self.threshold(), &self.facts)
     }
     /// The end of its own positions: of its footprint, or of all if none is stated.
     pub fn extent(&self) -> u64 {
@@ -216,7 +191,7 @@ impl Claim {
         self.footprint.map_or(MAX_BLOCKS, |footprint| footprint.max(end)) as u64
     }
     pub fn responsible(&self, tables: &Tables) -> bool {
-        self.facts[tables.at.responsible] == 1
+        self.facts.get(tables.at.responsible) == 1
     }
     /// Blocks that it takes: what it declared, while the runtime is responsible. None if it is
     /// unknown, or whether its duration is over; and of one that ended before, whose keys are not
@@ -226,7 +201,7 @@ impl Claim {
             return Some(0);
         }
         let untimed = self.lapses(tables) && self.unseen_end() && !self.in_steps();
-        let declared = self.facts[tables.at.declared];
+        let declared = self.facts.get(tables.at.declared);
         (declared != UNKNOWN && !self.is_final && !untimed).then_some(declared)
     }
     pub fn watched(&self, tables: &Tables) -> bool {
@@ -236,11 +211,11 @@ impl Claim {
         self.mode == tables.named.expiring
     }
     pub fn committed(&self, tables: &Tables) -> bool {
-        self.facts[tables.at.committed] == 1
+        self.facts.get(tables.at.committed) == 1
     }
     /// Whether reports about it are owed, and it goes on.
     pub fn live(&self, tables: &Tables) -> bool {
-        let waits = self.facts[tables.at.registered] == 1 && !self.committed(tables);
+        let waits = self.facts.get(tables.at.registered) == 1 && !self.committed(tables);
         self.responsible(tables) || (self.watched(tables) && waits && !self.retired)
     }
     /// Whether it has ended: its entry, or the claim before there was an entry.
@@ -259,19 +234,31 @@ impl Claim {
         let watched = self.watched(tables) && self.introduced && self.state != tables.refused;
         self.accepted || watched
     }
+    pub fn clock(&self) -> &Clock {
+        self.clock.as_deref().unwrap_or(&NO_CLOCK)
+    }
+    pub fn clock_mut(&mut self) -> &mut Clock {
+        self.clock.get_or_insert_default()
+    }
     pub fn in_steps(&self) -> bool {
-        self.duration.is_some_and(|duration| duration.steps)
+        self.clock().duration.is_some_and(|duration| duration.steps)
     }
     /// Whether it is unknown if its duration is over.
     pub fn unseen_end(&self) -> bool {
-        !self.untimed.is_none() && !self.elapsed
+        !self.clock().untimed.is_none() && !self.clock().elapsed
+    }
+    pub fn trail(&self) -> &Trail {
+        self.trail.as_deref().unwrap_or(&NO_TRAIL)
+    }
+    pub fn trail_mut(&mut self) -> &mut Trail {
+        self.trail.get_or_insert_default()
     }
     pub fn has_copy(&self) -> bool {
-        self.copies.iter().any(|row| row.1 > 0)
+        !self.trail().copies.is_empty()
     }
     /// Whether less than the predicate needs is held.
     pub fn is_away(&self, tables: &Tables) -> bool {
-        self.facts[tables.at.lead] < self.threshold()
+        self.facts.get(tables.at.lead) < self.threshold()
     }
     /// Whether what it is on and what it needs is stated.
     pub fn is_whole(&self) -> bool {
@@ -281,6 +268,22 @@ impl Claim {
 
     /// Whether the event means the object that the claim was first bound to.
     pub fn binds(&self, event: &Event) -> bool {
+        let (own, stated) = (self.predicate, event.predicate);
+        let agrees = own.is_none() || stated.is_none() || own == stated;
+        let differ =
+            |row: (Option<Name>, Option<Name>)| row.0.zip(row.1).is_some_and(|(a, b)| a != b);
+        agrees && !self.identities(event).into_iter().any(differ)
+    }
+
+    /// Whether the event states nothing that the claim is not bound to already.
+    pub fn knows(&self, event: &Event) -> bool {
+        let known = self.predicate.is_some() || event.predicate.is_none();
+        let news = |row: (Option<Name>, Option<Name>)| row.0.is_none() && row.1.is_some();
+        self.placed && known && !self.identities(event).into_iter().any(news)
+    }
+
+    /// What the claim and an event state of its identity.
+    fn identities(&self, event: &Event) -> [(Option<Name>, Option<Name>); 4] {
         let own = &self.stated;
         [
             (own.cache_identity, event.cache_identity),
@@ -288,26 +291,6 @@ impl Claim {
             (own.predicate_id, event.predicate_id),
             (own.token_map, event.token_map),
         ]
-        .iter()
-        .all(|(own, stated)| own.is_none() || stated.is_none() || own == stated)
-            && (self.predicate.is_none()
-                || event.predicate.is_none()
-                || self.predicate == event.predicate)
-    }
-
-    /// Whether the event states nothing that the claim is not bound to already.
-    pub fn knows(&self, event: &Event) -> bool {
-        let own = &self.stated;
-        self.placed
-            && [
-                (own.cache_identity, event.cache_identity),
-                (own.object_id, event.object_id),
-                (own.predicate_id, event.predicate_id),
-                (own.token_map, event.token_map),
-            ]
-            .iter()
-            .all(|(own, stated)| own.is_some() || stated.is_none())
-            && (self.predicate.is_some() || event.predicate.is_none())
     }
 
     /// Take what an event that binds states of the claim; return what contradicts, if anything.
@@ -327,7 +310,7 @@ impl Claim {
             |one: Option<i64>, other: Option<i64>| one.is_some() && other.is_some() && one != other;
         self.disputed |= differs(self.priority, event.priority);
         let again = event.kind == event::CLAIM_REGISTERED;
-        let both = self.asked.zip(event.duration).filter(|_| again);
+        let both = self.clock().asked.zip(event.duration).filter(|_| again);
         let owners = self.owner.zip(event.owner_scope).filter(|_| !accepts);
         let why = if both.is_some_and(|(one, other)| one != other) {
             Some("two durations of the claim are asked for")
@@ -350,11 +333,14 @@ impl Claim {
     /// Take footprint and duration: those of the commitment replace what was asked for.
     fn grant(&mut self, event: &Event, tables: &Tables) {
         let commits = event.kind == event::CLAIM_COMMITTED;
-        if event.kind == event::CLAIM_REGISTERED {
-            self.asked = self.asked.or(event.duration);
-        }
-        if commits || self.duration.is_none() {
-            self.duration = event.duration.or(self.duration);
+        if let Some(stated) = event.duration {
+            let clock = self.clock_mut();
+            if event.kind == event::CLAIM_REGISTERED {
+                clock.asked.get_or_insert(stated);
+            }
+            if commits || clock.duration.is_none() {
+                clock.duration = Some(stated);
+            }
         }
         if commits {
             self.footprint = event.footprint.or(self.footprint);
@@ -365,44 +351,28 @@ impl Claim {
 
     // Scopes.
 
-    /// Follow a request from now on: its observers stand where the claim's do.
-    pub fn follow(
-        seen: &mut Observed, request: Name, facts: Vec<i64>, ended: bool, absent: &[bool],
-    ) {
-        let mut scope = seen.own.clone();
-        scope.stands.iter_mut().zip(absent).for_each(|(stand, absent)| stand.absent = *absent);
-        (scope.facts, scope.ended) = (facts, ended);
-        seen.requests.push((request, scope));
-    }
-
     /// A request ended: its scope is kept for late reports, as long as there are not many. Returns
     /// the requests that are no longer followed.
     pub fn end_request(&mut self, request: Name, tables: &Tables, names: &Names) -> Vec<Name> {
-        let Some(at) = self.seen.requests.iter().position(|row| row.0 == request) else {
-            return Vec::new();
-        };
-        let mut row = self.seen.requests.remove(at);
-        row.1.ended = true;
-        self.seen.requests.push(row);
-        let ended = self.seen.requests.iter().filter(|row| row.1.ended);
-        let ended: Vec<Name> = ended.map(|row| row.0).collect();
-        let dropped = &ended[..ended.len().saturating_sub(KEPT)];
+        let Some(followed) = self.seen.requests.remove(request) else { return Vec::new() };
+        self.seen.requests.insert(request, Followed { ended: true, ..followed });
+        let ended = || self.seen.requests.iter().filter(|row| row.1.ended).map(|row| row.0);
+        let dropped: Vec<Name> = ended().take(ended().count().saturating_sub(KEPT)).collect();
         dropped.iter().for_each(|name| self.drop_request(*name, tables, names));
-        dropped.to_vec()
+        dropped
     }
 
     /// Keep of a request what its observers came to.
     pub fn drop_request(&mut self, request: Name, tables: &Tables, names: &Names) {
-        let Some(at) = self.seen.requests.iter().position(|row| row.0 == request) else { return };
-        let (_, scope) = self.seen.requests.remove(at);
+        let Some(Followed { scope, .. }) = self.seen.requests.remove(request) else { return };
         let obligations = &tables.modes[self.mode].obligations;
         for (place, (stand, &number)) in scope.stands.iter().zip(obligations).enumerate() {
             if stand.absent {
                 continue;
             }
-            let found = finding(tables, number, stand);
+            let found = finding(tables, number, &stand);
             self.seen.keep(number, found);
-            let own = &self.seen.own.stands[place];
+            let own = self.seen.own.stands.get(place);
             let same = (own.state, own.at, own.rule) == (stand.state, stand.at, stand.rule);
             if found.verdict == PENDING && !same {
                 let request = names.show(request);
@@ -417,11 +387,11 @@ impl Claim {
 
     /// Nothing more is concluded of the claim.
     pub fn distrust(&mut self, reason: Reason) {
-        self.seen.unclear.get_or_insert_with(|| Box::new(reason));
+        self.seen.reasons.get_or_insert_default().of_all.get_or_insert(reason);
     }
 
     pub fn distrust_for(&mut self, code: Code, text: &str, at: Place) {
-        if self.seen.unclear.is_none() {
+        if self.seen.unclear().is_none() {
             self.distrust(Reason::new(code, text, at));
         }
     }
@@ -433,17 +403,18 @@ impl Claim {
 
     /// Whether it is over, and no scope of it has anything pending or a request in hand.
     pub fn settled(&self, tables: &Tables) -> bool {
-        let done = |row: &(Name, Scope)| row.1.ended && !row.1.owes(self.mode, tables);
-        self.over(tables) && !self.owes(tables) && self.seen.requests.iter().all(done)
+        let done = |each: &Followed| each.ended && !each.scope.owes(self.mode, tables);
+        let mut requests = self.seen.requests.iter().map(|row| row.1);
+        self.over(tables) && !self.owes(tables) && requests.all(done)
     }
 
     /// What an obligation came to so far, the heaviest of all scopes, and why nothing is concluded.
     pub fn found(&self, place: usize, tables: &Tables) -> (Found, Option<&Reason>) {
         let number = tables.modes[self.mode].obligations[place];
-        let mut heaviest = finding(tables, number, &self.seen.own.stands[place]);
+        let mut heaviest = finding(tables, number, &self.seen.own.stands.get(place));
         let left = self.seen.left.iter().find(|row| row.0 == number).map(|row| row.1);
-        let stands = self.seen.requests.iter().map(|row| &row.1.stands[place]);
-        let scoped = stands.filter(|s| !s.absent).map(|stand| finding(tables, number, stand));
+        let stands = self.seen.requests.iter().map(|row| row.1.scope.stands.get(place));
+        let scoped = stands.filter(|s| !s.absent).map(|stand| finding(tables, number, &stand));
         if let Some(breach) = left.filter(|found| found.verdict == VIOLATED) {
             heaviest = breach; // the first one counts
         }
@@ -452,8 +423,7 @@ impl Claim {
                 heaviest = each;
             }
         }
-        let open = self.seen.open.iter().find(|row| row.0 == number).map(|row| &row.1);
-        let reason = self.seen.unclear.as_deref().or(open);
+        let reason = self.seen.unclear().or_else(|| self.seen.open(number));
         match reason {
             Some(reason) if heaviest.verdict != VIOLATED => {
                 (Found { verdict: INCONCLUSIVE, at: reason.at, rule: NO_RULE }, Some(reason))
@@ -466,7 +436,7 @@ impl Claim {
 record! {
     /// Claims by number; the numbers of claims that are forgotten are used again.
     #[derive(Default)]
-    pub struct Claims { rows: Vec<Box<Claim>>, free: Vec<u32>, made: u64 }
+    pub struct Claims { rows: Vec<Claim>, free: Vec<u32>, made: u64 }
 }
 
 impl Claims {
@@ -477,7 +447,7 @@ impl Claims {
                 number
             }
             None => {
-                self.rows.push(Box::new(claim));
+                self.rows.push(claim);
                 self.rows.len() as u32 - 1
             }
         }

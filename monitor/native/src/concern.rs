@@ -54,7 +54,7 @@ pub fn about(
     }
     let claim = &run.claims[number];
     if !claim.known && event.object_id.is_some() {
-        for other in run.objects.get(claim.object).on.keys() {
+        for other in run.objects.get(claim.object).on.iter() {
             if other != number && run.claims[other].known {
                 found.insert(other, (true, false));
             }
@@ -64,7 +64,7 @@ pub fn about(
 
 fn has_entry(run: &Run, tables: &Tables, number: u32) -> bool {
     let claim = &run.claims[number];
-    let committed = claim.facts[tables.at.committed] == 1;
+    let committed = claim.facts.get(tables.at.committed) == 1;
     claim.responsible(tables) || (!claim.lapses(tables) && committed)
 }
 
@@ -81,7 +81,7 @@ fn is_moot(run: &Run, tables: &Tables, number: u32, event: &Event) -> bool {
     }
     if tables.kinds[usize::from(event.kind)].route.is_some() {
         let key = (event.request_id, event.kind);
-        return !claim.routes.iter().any(|row| row.0 == key && !row.1.is_empty());
+        return !claim.trail().routes.iter().any(|row| row.0 == key && !row.1.is_empty());
     }
     !claim.owes(tables)
 }
@@ -95,7 +95,7 @@ pub fn concerned(at: &Moment, here: Option<Name>, found: &mut Set<u32>) {
         found.extend(run.owing.keys());
     }
     if let Some(each) = here {
-        found.extend(run.followers.get(&each).into_iter().flat_map(Map::keys));
+        found.extend(run.followers.get(each).into_iter().flat_map(Map::keys));
     }
     if acts {
         found.extend(run.capacity.claims());

@@ -1,35 +1,35 @@
 //! Finds facts that contradict those before them.
 
-use crate::breaks::{contradiction, Code, Fine, Line};
+use crate::breaks::{contradiction, Code, Fine};
 use crate::claim::Claim;
 use crate::durations;
-use crate::event::{self, Kinds};
+use crate::event;
 use crate::facts::ABOUT_BLOCKS;
 use crate::fields::Moment;
 use crate::tables::Inputs;
 
 /// Whether a fact contradicts those before it.
-pub fn check(at: &Moment, line: &Line, observes: Kinds) -> Fine {
+pub fn check(at: &Moment) -> Fine {
     let kind = at.event.kind;
     if !at.tables.sets.facts.has(kind) {
         return Ok(());
     }
     for number in at.mine.keys() {
-        if at.direct.contains(number) || !ABOUT_BLOCKS.has(kind) {
-            assume(at, number, line, observes)?;
+        if at.effect.direct.contains(number) || !ABOUT_BLOCKS.has(kind) {
+            assume(at, number)?;
         }
     }
     if kind == event::PREFIX_LOOKUP && at.event.held.is_some() {
-        at.direct.keys().try_for_each(|number| look_up(at, number, observes))?;
+        at.effect.direct.keys().try_for_each(|number| look_up(at, number))?;
     }
     Ok(())
 }
 
-fn assume(at: &Moment, number: u32, line: &Line, observes: Kinds) -> Fine {
+fn assume(at: &Moment, number: u32) -> Fine {
     let (event, claim, tables) = (at.event, &at.run.claims[number], at.tables);
     let terms = &tables.modes[claim.mode].kinds[usize::from(event.kind)].assumed;
     for (assumption, node) in tables.assumptions.iter().zip(terms) {
-        let observed = observes.covers(assumption.rests_on);
+        let observed = at.observes.covers(assumption.rests_on);
         if claim.predicate.is_none() || !observed {
             continue;
         }
@@ -49,28 +49,27 @@ fn assume(at: &Moment, number: u32, line: &Line, observes: Kinds) -> Fine {
             );
         }
     }
-    if event.kind == event::DURATION_ELAPSED && !line.derived.has(event.kind) {
-        return durations::check(claim, line, tables);
+    if event.kind == event::DURATION_ELAPSED && !at.line.derived.has(event.kind) {
+        return durations::check(claim, at.line, tables);
     }
     Ok(())
 }
 
-fn is_measured(at: &Moment, claim: &Claim, observes: Kinds) -> bool {
-    let observed = observes.covers(at.tables.sets.gone);
+fn is_measured(at: &Moment, claim: &Claim) -> bool {
+    let observed = at.observes.covers(at.tables.sets.gone);
     claim.predicate.is_some() && !claim.over(at.tables) && observed
 }
 
 /// A look-up finds what is held, as far as its prompt could use it.
-fn look_up(at: &Moment, number: u32, observes: Kinds) -> Fine {
+fn look_up(at: &Moment, number: u32) -> Fine {
     let (event, claim, run) = (at.event, &at.run.claims[number], at.run);
-    if !is_measured(at, claim, observes) {
+    if !is_measured(at, claim) {
         return Ok(());
     }
     let (held, found) = (at.lead(claim), event.held.unwrap_or(0));
     let (object, end) = (run.objects.get(claim.object), claim.extent() as i64);
-    let lead = |end: i64, tiers: bool| {
-        run.pool.lead((&run.objects, object), claim.start(), end, tiers)
-    };
+    let lead =
+        |end: i64, tiers: bool| run.pool.lead((&run.objects, object), claim.start(), end, tiers);
     let mut why = match event.asked {
         None if found < held => {
             "a look-up finds less than is held, and does not state what it asked for"
@@ -81,7 +80,7 @@ fn look_up(at: &Moment, number: u32, observes: Kinds) -> Fine {
         _ => "",
     };
     if why.is_empty() && found > held && !claim.has_copy() {
-        if found > lead(end, true) && observes.has(event::BLOCK_CACHED) {
+        if found > lead(end, true) && at.observes.has(event::BLOCK_CACHED) {
             why = "facts contradict: a look-up finds more than is held";
         }
     }
@@ -92,9 +91,9 @@ fn look_up(at: &Moment, number: u32, observes: Kinds) -> Fine {
 }
 
 /// What is reused is held.
-pub fn check_reuse(at: &Moment, number: u32, observes: Kinds) -> Fine {
+pub fn check_reuse(at: &Moment, number: u32) -> Fine {
     let claim = &at.run.claims[number];
-    if !is_measured(at, claim, observes) {
+    if !is_measured(at, claim) {
         return Ok(());
     }
     let mut found = claim.threshold();

@@ -6,13 +6,14 @@ use std::rc::Rc;
 use crate::breaks::{Doubt, Line, Place};
 use crate::event::{group, Event, Kinds, Mark, Reader};
 use crate::json::{Cursor, Read};
-use crate::judge::{Asked, Judge, State, Stream};
+use crate::judge::Judge;
 use crate::names::Names;
 use crate::outcome;
+use crate::state::{Asked, State, Stream};
 use crate::store::{Bytes, Store};
 use crate::tables::{Shared, Tables};
 
-const MAGIC: u64 = 0x7265_7369_6465_0005;
+const MAGIC: u64 = 0x7265_7369_6465_0006;
 
 /// What all streams of a file have in common, and their judges.
 pub struct Core {

@@ -22,13 +22,41 @@ record! {
     }
 }
 
+record! {
+    /// How long a claim lasts. `asked` is the duration that its registration asks for, `duration`
+    /// that of the commitment, and before it the one that was asked for. It is over at `end`, and
+    /// not before `least`; an `untimed` one may be over since that line.
+    #[derive(Default)]
+    pub struct Clock {
+        asked: Option<Duration>,
+        duration: Option<Duration>,
+        least: Option<u64>,
+        end: Option<u64>,
+        untimed: Place,
+        elapsed: bool,
+        early: bool,
+    }
+}
+
+/// That of a claim without a duration.
+pub static NO_CLOCK: Clock = Clock {
+    asked: None,
+    duration: None,
+    least: None,
+    end: None,
+    untimed: Place::NONE,
+    elapsed: false,
+    early: false,
+};
+
 /// Take the next claim whose duration is over by this time.
 pub fn over_by(run: &mut Run, now: i64) -> Option<u32> {
     while run.durations.ends.first().is_some_and(|row| i128::from(row.0 .0) <= i128::from(now)) {
         let ((end, _), (serial, number)) = run.durations.ends.pop_first()?;
         let claim = &run.claims[number];
         let runs = claim.serial == serial && run.durations.timed.contains(number);
-        if runs && claim.end == Some(end) && claim.untimed.is_none() && !claim.elapsed {
+        let clock = claim.clock();
+        if runs && clock.end == Some(end) && clock.untimed.is_none() && !clock.elapsed {
             return Some(number);
         }
     }
@@ -43,8 +71,8 @@ pub fn untime(run: &mut Run, at: Place, tables: &Tables) {
     let timed: Vec<u32> = run.durations.timed.keys().collect();
     let counted = run.capacity.uncount(timed.clone());
     for number in timed {
-        let claim = &mut run.claims[number];
-        claim.untimed = claim.untimed.or(at);
+        let clock = run.claims[number].clock_mut();
+        clock.untimed = clock.untimed.or(at);
     }
     run.recount(&counted, tables);
     run.durations.timed.clear();
@@ -57,7 +85,7 @@ pub fn distrust(run: &mut Run, tables: &Tables, number: u32) {
     let timed = claim.in_steps() && steps;
     if claim.lapses(tables) && claim.unseen_end() && !timed {
         let text = "it is unknown when the duration of the claim is over";
-        claim.distrust_for(Code::DurationUntimed, text, claim.untimed);
+        claim.distrust_for(Code::DurationUntimed, text, claim.clock().untimed);
     }
 }
 
@@ -69,44 +97,48 @@ fn after(now: i64, duration: Duration) -> u64 {
 
 /// The duration of a claim runs from its commitment.
 pub fn start(
-    run: &mut Run, tables: &Tables, clock: Option<i64>, number: u32, event: &Event, line: &Line,
+    run: &mut Run, tables: &Tables, now: Option<i64>, number: u32, event: &Event, line: &Line,
 ) {
     let at = tables.at;
     let claim = &mut run.claims[number];
     let commits = event.kind == event::CLAIM_COMMITTED;
-    if claim.facts[at.committed] == 1 && !commits {
+    if claim.facts.get(at.committed) == 1 && !commits {
         // The entry has no duration, or another one.
-        if TERMS.has(event.kind) && event.duration.is_some() && claim.end.is_none() {
-            claim.untimed = claim.untimed.or(line.at);
+        if TERMS.has(event.kind) && event.duration.is_some() && claim.clock().end.is_none() {
+            let clock = claim.clock_mut();
+            clock.untimed = clock.untimed.or(line.at);
         }
         return;
     }
-    let Some(duration) = claim.duration else { return };
-    let first = event.kind == event::CLAIM_REGISTERED && claim.least.is_none();
-    if let Some(now) = clock.filter(|_| (commits || first) && !duration.steps) {
-        claim.least = Some(after(now, duration));
+    let Some(duration) = claim.clock().duration else { return };
+    let serial = claim.serial;
+    let clock = claim.clock_mut();
+    let first = event.kind == event::CLAIM_REGISTERED && clock.least.is_none();
+    if let Some(now) = now.filter(|_| (commits || first) && !duration.steps) {
+        clock.least = Some(after(now, duration));
     }
     if !commits {
         return;
     }
-    claim.elapsed = false;
+    clock.elapsed = false;
     let Some(now) = line.time_ns.filter(|_| !duration.steps) else {
-        claim.untimed = line.at;
+        clock.untimed = line.at;
         return;
     };
     let end = after(now, duration);
-    claim.end = Some(end);
+    clock.end = Some(end);
     run.durations.timed.add(number);
-    run.durations.ends.insert(((end, run.count), (claim.serial, number)));
+    run.durations.ends.insert(((end, run.count), (serial, number)));
 }
 
 /// A duration elapses once it is over by the clock of the stream.
 pub fn check(claim: &Claim, line: &Line, tables: &Tables) -> Fine {
+    let clock = claim.clock();
     let others = claim.mode != 0 && claim.mode != tables.named.expiring;
-    let early = |time: i64| i128::from(time) < claim.least.max(claim.end).unwrap_or(0).into();
-    let why = if claim.introduced && claim.duration.is_none() && others {
+    let early = |time: i64| i128::from(time) < clock.least.max(clock.end).unwrap_or(0).into();
+    let why = if claim.introduced && clock.duration.is_none() && others {
         "the duration of a claim elapses that has none"
-    } else if claim.elapsed || (line.time_ns.is_none() && claim.end.is_none()) {
+    } else if clock.elapsed || (line.time_ns.is_none() && clock.end.is_none()) {
         return Ok(());
     } else if line.time_ns.is_none() {
         "the duration elapses, and the line has no time"

@@ -101,7 +101,7 @@ impl Facts<'_> {
                 self.effect.direct.add(claim);
             }
             (None, Some(object)) => {
-                self.effect.direct.extend(self.objects.get(object).on.keys());
+                self.effect.direct.extend(self.objects.get(object).on.iter());
             }
             _ => {}
         }
@@ -147,7 +147,7 @@ impl Facts<'_> {
 
     /// The fact means the claims that hold the keys or the blocks that it states.
     fn named_by_blocks(&mut self, event: &Event, keys: &[Key]) -> Fine {
-        let held = event.block_ids.iter().filter_map(|b| self.pool.blocks.get(b).copied()?);
+        let held = event.block_ids.iter().filter_map(|block| self.pool.held(*block));
         let known: Vec<Key> = keys.iter().copied().chain(held).collect();
         for &key in &known {
             self.objects.owners(self.claims, key, |owner, _| {
@@ -208,7 +208,7 @@ impl Facts<'_> {
     }
 
     fn of_blocks(&self, event: &Event, keys: &mut Vec<Key>) {
-        keys.extend(event.block_ids.iter().filter_map(|block| self.pool.blocks.get(block).copied()?));
+        keys.extend(event.block_ids.iter().filter_map(|block| self.pool.held(*block)));
     }
 
     // The GPU.
@@ -230,7 +230,7 @@ impl Facts<'_> {
 
     /// A block holds a key from now on. If a claim counts on what it held, both are one.
     fn put(&mut self, key: Option<Key>, block: Option<Name>) -> Fine {
-        let before = block.and_then(|block| self.pool.blocks.get(&block).copied().flatten());
+        let before = block.and_then(|block| self.pool.held(block));
         if let (Some(before), Some(block)) = (before.filter(|_| before != key), block) {
             let mut counted = false;
             needing(self.pool, self.objects, self.claims, before, |owner, _| {
@@ -248,7 +248,7 @@ impl Facts<'_> {
         let mut claims = Set::default();
         for each in [before, key] {
             if let Of::Object(object) = each.of {
-                claims.extend(self.objects.get(object).on.keys());
+                claims.extend(self.objects.get(object).on.iter());
             }
         }
         let counted = self.capacity.uncount(claims.keys().collect());
@@ -262,7 +262,7 @@ impl Facts<'_> {
             return contradiction(Code::BlockHoldsTwo, format!("facts contradict: {text}"));
         };
         let position = if key.of == Of::Object(object) { key.name } else { before.name };
-        for owner in self.objects.get(object).on.keys() {
+        for owner in self.objects.get(object).on.iter() {
             if position < self.claims[owner].extent() {
                 self.effect.touched.entry(owner).gained.add(position);
             }
@@ -336,7 +336,7 @@ impl Facts<'_> {
             key.into_iter().for_each(|key| self.pool.free_all(key));
             return Ok(());
         };
-        let text = if self.pool.blocks.contains_key(&block) {
+        let text = if self.pool.knows(block) {
             let held = self.pool.free(block);
             self.effect.freed.extend(held.map(|held| (block, held)));
             if key.is_none() || held.is_none() || held == key {
@@ -398,11 +398,7 @@ impl Facts<'_> {
             return Ok(());
         }
         for claim in self.effect.direct.keys() {
-            let copies = &mut self.claims[claim].copies;
-            match copies.iter_mut().find(|row| row.0 == tier) {
-                Some(row) => row.1 = if once { row.1.max(1) } else { row.1 + 1 },
-                None => copies.push((tier, 1)),
-            }
+            self.claims[claim].trail_mut().copies.store(tier, once);
         }
         Ok(())
     }
@@ -440,15 +436,11 @@ impl Facts<'_> {
             return Ok(());
         }
         for claim in self.effect.direct.keys() {
-            let copies = &mut self.claims[claim].copies;
-            match copies.iter_mut().find(|row| row.0 == tier && row.1 > 0) {
-                Some(row) => row.1 -= 1,
-                None => {
-                    return contradiction(
-                        Code::CopyNotThere,
-                        "facts contradict: a copy is lost that was not there",
-                    );
-                }
+            if !self.claims[claim].trail_mut().copies.lose(tier) {
+                return contradiction(
+                    Code::CopyNotThere,
+                    "facts contradict: a copy is lost that was not there",
+                );
             }
         }
         Ok(())
@@ -458,11 +450,11 @@ impl Facts<'_> {
     fn tier_lost(&mut self, tier: Name) {
         self.pool.clear(tier, self.tables.words.gpu);
         for claim in self.objects.claims().collect::<Vec<_>>() {
-            let copies = &mut self.claims[claim].copies;
-            if copies.iter().any(|row| row.0 == tier && row.1 > 0) {
+            let Some(trail) = &mut self.claims[claim].trail else { continue };
+            if trail.copies.has(tier) {
                 self.effect.direct.add(claim);
             }
-            copies.retain(|row| row.0 != tier);
+            trail.copies.clear(tier);
         }
     }
 }

@@ -3,10 +3,11 @@
 use std::cell::OnceCell;
 use std::hash::{DefaultHasher, Hasher};
 
+use crate::breaks::Line;
 use crate::capacity::{Blame, ALWAYS};
 use crate::claim::Claim;
 use crate::event::{self, Event, Kinds};
-use crate::facts::Touch;
+use crate::facts::Effect;
 use crate::map::{Map, Set};
 use crate::names::{Name, Names};
 use crate::request::Request;
@@ -14,20 +15,37 @@ use crate::run::Run;
 use crate::tables::{Tables, UNKNOWN};
 use crate::texts::Predicate;
 
-/// An event with the run of the stream: blocks as they are after it, the rest as before.
-/// `direct` are the claims that it names or means, `touched` what it did to the blocks of claims,
-/// `mine` the claims that it is about, each with whether it is its own, and is named.
-pub struct Moment<'a> {
+/// An event, and what it means: what it did to blocks and whom it names, and in `mine` the claims
+/// that it is about, each with whether it is its own, and is named.
+pub struct Given<'a> {
     pub event: &'a Event,
-    pub run: &'a Run,
+    pub line: &'a Line,
     pub observes: Kinds,
     pub tables: &'a Tables,
     pub names: &'a Names,
     pub request: Option<Name>,
-    pub direct: &'a Set<u32>,
-    pub touched: &'a Map<u32, Touch>,
+    pub effect: &'a Effect,
     pub mine: &'a Map<u32, (bool, bool)>,
     pub found: &'a Found,
+}
+
+/// An event with the run of the stream: blocks as they are after it, the rest as before.
+pub struct Moment<'a> {
+    given: &'a Given<'a>,
+    pub run: &'a Run,
+}
+
+impl<'a> Given<'a> {
+    pub fn in_run(&'a self, run: &'a Run) -> Moment<'a> {
+        Moment { given: self, run }
+    }
+}
+
+impl<'a> std::ops::Deref for Moment<'a> {
+    type Target = Given<'a>;
+    fn deref(&self) -> &Given<'a> {
+        self.given
+    }
 }
 
 /// What is found of an event when a claim first asks for it.
@@ -103,13 +121,13 @@ pub fn lead(run: &Run, claim: &Claim, tiers: bool) -> i64 {
 pub fn stores(run: &Run, claim: &Claim) -> bool {
     let on = (&run.objects, run.objects.get(claim.object));
     let keyed =
-        |of: Predicate| run.pool.needs(on, of.start, of.end(), |key| run.pool.in_tiers(key));
+        |of: Predicate| run.pool.needs(on, of.start(), of.end(), |key| run.pool.in_tiers(key));
     claim.has_copy() || claim.predicate.is_some_and(keyed)
 }
 
 /// Whether all that the predicate needs is on the GPU or in a tier.
 pub fn restores(run: &Run, claim: &Claim) -> bool {
-    let keyed = claim.predicate.is_some_and(|of| of.blocks <= lead(run, claim, true));
+    let keyed = claim.predicate.is_some_and(|of| of.blocks() <= lead(run, claim, true));
     claim.has_copy() || keyed
 }
 
@@ -153,7 +171,7 @@ impl Moment<'_> {
             Field::Overstates => return self.overstates(claim).map_or(UNKNOWN, i64::from),
             Field::Authorised => return self.authorised(claim).map_or(UNKNOWN, i64::from),
             Field::LowerAvailable if self.is_mine(number) => {
-                let (claims, touched) = (&run.claims, self.touched);
+                let (claims, touched) = (&run.claims, &self.effect.touched);
                 let found = run.ranks.lower_available(number, claims, event, touched, self.tables);
                 return found.map_or(UNKNOWN, i64::from);
             }
@@ -183,13 +201,14 @@ impl Moment<'_> {
                 event.asked.is_some_and(|asked| claim.start() + claim.threshold() <= asked)
             }
             Field::Breaks => {
-                let own = claim.facts[self.tables.at.lead];
+                let own = claim.facts.get(self.tables.at.lead);
                 (if claim.is_final { own } else { self.lead(claim) }) < claim.threshold()
             }
             Field::NewLoss => {
-                let lost = |block: &Name| claim.lost.contains(Some(*block));
-                let all = claim.lost.contains(None) || event.block_ids.iter().all(lost);
-                !claim.lost.is_empty() && all
+                let lost = &claim.trail().lost;
+                let is_lost = |block: &Name| lost.contains(Some(*block));
+                let all = lost.contains(None) || event.block_ids.iter().all(is_lost);
+                !lost.is_empty() && all
             }
             Field::HigherKept => run.ranks.higher_kept(number, &run.claims),
             Field::Proof => event.proof.is_some() && claim.responsible(self.tables),
@@ -227,14 +246,14 @@ impl Moment<'_> {
     /// Whether the acceptance states more blocks or a longer duration than the commitment; without
     /// a duration it leaves the one that was asked for.
     fn overstates(&self, claim: &Claim) -> Option<bool> {
-        let (event, held) = (self.event, claim.facts[self.tables.at.footprint]);
+        let (event, held) = (self.event, claim.facts.get(self.tables.at.footprint));
         if event.restated || !claim.committed(self.tables) {
             return Some(false);
         }
         if held != UNKNOWN && event.footprint.is_some_and(|stated| held < stated) {
             return Some(true);
         }
-        match event.duration.or(claim.asked).zip(claim.duration) {
+        match event.duration.or(claim.clock().asked).zip(claim.clock().duration) {
             Some((stated, held)) => stated.is_longer(held),
             None => Some(false),
         }
@@ -245,15 +264,15 @@ impl Moment<'_> {
         let start = claim.start() as u64;
         let end = start.saturating_add(claim.threshold() as u64);
         let brought = |at: &u64| brought.is_some_and(|set| set.contains(*at));
-        claim.computed.range(start..end).all(brought)
+        claim.trail().computed.range(start..end).all(brought)
     }
 
     fn intact(&self, number: u32, claim: &Claim) -> bool {
-        let host = claim.facts[self.tables.at.host];
-        if !self.direct.contains(number) && host != 1 {
+        let host = claim.facts.get(self.tables.at.host);
+        if !self.effect.direct.contains(number) && host != 1 {
             return false;
         }
-        self.is_loaded(claim, self.touched.get(number).map(|touch| &touch.brought))
+        self.is_loaded(claim, self.effect.touched.get(number).map(|touch| &touch.brought))
     }
 
     // Capacity.
@@ -376,7 +395,7 @@ impl Moment<'_> {
         if self.event.kind == event::CLAIM_OFFLOADED {
             let on_copies = [event::STORE_FINISHED, event::HOST_COPY_FOUND, event::HOST_COPY_LOST];
             let observed = on_copies.into_iter().all(|kind| self.observes.has(kind));
-            match claim.facts[self.tables.at.host] {
+            match claim.facts.get(self.tables.at.host) {
                 0 if observed => return Some(false),
                 1 if observed => {}
                 _ => return None,
@@ -389,11 +408,11 @@ impl Moment<'_> {
             if claim.unseen_end() {
                 return None;
             }
-            return Some(claim.elapsed && !claim.early);
+            return Some(claim.clock().elapsed && !claim.clock().early);
         }
         let demotes = self.event.demotes();
         if demotes && claim.mode == self.tables.named.hard_protected {
-            return (claim.pressed != UNKNOWN).then_some(claim.pressed == 1);
+            return claim.pressed;
         }
         Some(demotes && claim.mode == self.tables.named.demotable)
     }
@@ -401,7 +420,7 @@ impl Moment<'_> {
     /// The oldest fact about a route that is not reported yet, and how many there are.
     fn unreported(&self, claim: &Claim) -> (Option<i64>, usize) {
         let key = (self.event.request_id, self.event.kind);
-        let row = claim.routes.iter().find(|row| row.0 == key);
+        let row = claim.trail().routes.iter().find(|row| row.0 == key);
         row.map_or((None, 0), |row| (row.1.front().copied(), row.1.len()))
     }
 }

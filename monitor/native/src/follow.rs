@@ -1,13 +1,40 @@
 //! Follows what events leave behind: what was computed, who waits, and what is still to be reported.
 
-use crate::claim::TERMS;
+use std::collections::{BTreeSet, VecDeque};
+
+use crate::claim::{Claim, TERMS};
 use crate::event::{self, Event, Kind};
-use crate::facts::Effect;
+use crate::facts::{Effect, Touch};
 use crate::fields::{self, route_value};
 use crate::map::Few;
 use crate::names::{Name, Names};
+use crate::pool::Tiers;
+use crate::record;
 use crate::run::Run;
 use crate::tables::Tables;
+
+record! {
+    /// What events left behind for one claim: the positions computed since it was away, the requests
+    /// that wait for it, what is still to be reported of its routes and of its lost blocks (None is
+    /// one without an id), and how many copies of all of it each tier has.
+    #[derive(Default)]
+    pub struct Trail {
+        computed: BTreeSet<u64>,
+        waiting: Few<Name>,
+        routes: Vec<((Option<Name>, Kind), VecDeque<i64>)>,
+        lost: Few<Option<Name>>,
+        copies: Tiers,
+    }
+}
+
+/// That of a claim for which none did.
+pub static NO_TRAIL: Trail = Trail {
+    computed: BTreeSet::new(),
+    waiting: Few::None,
+    routes: Vec::new(),
+    lost: Few::None,
+    copies: Tiers { rows: Vec::new() },
+};
 
 /// What was computed since the claim was away, who waits for it, and what is still to be
 /// reported of its routes and losses.
@@ -17,69 +44,66 @@ pub fn follow_claim(
     let kind = event.kind;
     let claim = &mut run.claims[number];
     if let Some(touch) = effect.touched.get(number) {
-        if !(touch.gained.is_empty() && touch.lost.is_empty() && touch.brought.is_empty()) {
-            let lost = !touch.lost.is_empty();
-            if tables.sets.gone.has(kind) && lost && claim.live(tables) {
-                touch.blocks.keys().for_each(|block| claim.lost.add(Some(block)));
-                if touch.blocks.is_empty() {
-                    claim.lost.add(None);
-                }
-            }
-            if lost && claim.is_away(tables) {
-                claim.computed.clear();
-            } else {
-                claim
-                    .computed
-                    .retain(|at| !touch.lost.contains(*at) && !touch.brought.contains(*at));
-                let computes = kind == event::BLOCK_CACHED && !event.found;
-                if computes && !claim.waiting.is_empty() {
-                    claim.computed.extend(touch.gained.keys());
-                }
-            }
-        }
-    }
-    if let Some(name) = event.request_id.filter(|_| kind == event::LOAD_FAILED) {
-        claim.waiting.remove(name);
+        follow_touch(claim, tables, event, touch);
     }
     if tables.sets.routed.has(kind) {
-        follow_route(run, tables, names, number, event);
+        follow_route(claim, tables, names, event);
     }
-    let claim = &mut run.claims[number];
+    let own = event.claim_id == claim.id;
+    if let Some(name) = event.request_id.filter(|_| own && kind == event::CLAIM_RESTORE_REQUIRED) {
+        claim.trail_mut().waiting.add(name);
+    }
+    let Some(trail) = &mut claim.trail else { return };
+    if let Some(name) = event.request_id.filter(|_| kind == event::LOAD_FAILED) {
+        trail.waiting.remove(name);
+    }
     if kind == event::CLAIM_BLOCK_LOST {
         if event.block_ids.is_empty() {
-            claim.lost = Few::default();
+            trail.lost = Few::default();
         }
-        event.block_ids.iter().for_each(|block| {
-            claim.lost.remove(Some(*block));
-        });
+        event.block_ids.iter().for_each(|block| trail.lost.remove(Some(*block)));
     }
-    if event.claim_id != claim.id {
-        return;
+    if own && kind == event::CLAIM_RESTORED {
+        trail.waiting = Few::default();
     }
-    if kind == event::CLAIM_RESTORED {
-        claim.waiting = Few::default();
+}
+
+fn follow_touch(claim: &mut Claim, tables: &Tables, event: &Event, touch: &Touch) {
+    let lost = !touch.lost.is_empty();
+    if tables.sets.gone.has(event.kind) && lost && claim.live(tables) {
+        let without = touch.blocks.is_empty().then_some(None);
+        let blocks = touch.blocks.keys().map(Some).chain(without);
+        blocks.for_each(|block| claim.trail_mut().lost.add(block));
     }
-    if let Some(name) = event.request_id.filter(|_| kind == event::CLAIM_RESTORE_REQUIRED) {
-        claim.waiting.add(name);
+    let away = claim.is_away(tables);
+    let Some(trail) = &mut claim.trail else { return };
+    if lost && away {
+        trail.computed.clear();
+    } else {
+        trail.computed.retain(|at| !touch.lost.contains(*at) && !touch.brought.contains(*at));
+        let computes = event.kind == event::BLOCK_CACHED && !event.found;
+        if computes && !trail.waiting.is_empty() {
+            trail.computed.extend(touch.gained.keys());
+        }
     }
 }
 
 /// Append a fact that is to be reported; a report removes the oldest of them.
-fn follow_route(run: &mut Run, tables: &Tables, names: &Names, number: u32, event: &Event) {
-    let claim = &mut run.claims[number];
+fn follow_route(claim: &mut Claim, tables: &Tables, names: &Names, event: &Event) {
     let live = claim.live(tables);
     for (report, kind) in tables.kinds.iter().enumerate() {
         let Some((fact, field)) = &kind.route else { continue };
         let key = (event.request_id, report as Kind);
-        let place = claim.routes.iter().position(|row| row.0 == key);
+        let place = claim.trail().routes.iter().position(|row| row.0 == key);
         if event.kind == *fact && live {
             let value = route_value(event, field, names);
+            let routes = &mut claim.trail_mut().routes;
             match place {
-                Some(place) => claim.routes[place].1.push_back(value),
-                None => claim.routes.push((key, [value].into())),
+                Some(place) => routes[place].1.push_back(value),
+                None => routes.push((key, [value].into())),
             }
         } else if let Some(place) = place.filter(|_| event.kind == report as Kind) {
-            claim.routes[place].1.pop_front();
+            claim.trail_mut().routes[place].1.pop_front();
         }
     }
 }
@@ -92,16 +116,16 @@ pub fn follow_request(run: &mut Run, event: &Event, request: Option<Name>, effec
     let finishes = kind == event::REQUEST_FINISHED;
     if finishes || kind == event::REQUEST_REFUSED {
         for number in run.following(name) {
-            let claim = &mut run.claims[number];
-            claim.waiting.remove(name);
+            let Some(trail) = &mut run.claims[number].trail else { continue };
+            trail.waiting.remove(name);
             if finishes {
-                claim.routes.retain(|row| row.0 .0 != Some(name));
+                trail.routes.retain(|row| row.0 .0 != Some(name));
             }
         }
     }
     let Run { requests, claims, followers, .. } = run;
     if let Some(gone) = finishes.then(|| requests.finish(name)).flatten() {
-        followers.remove(&gone);
+        followers.remove(gone);
     }
     let Some(request) = request.and_then(|name| requests.get_mut(name)) else { return };
     let direct = effect.direct.keys().map(|number| &claims[number]);
@@ -120,15 +144,17 @@ pub fn follow_entry(run: &mut Run, tables: &Tables, number: u32, event: &Event) 
     let Run { claims, durations, .. } = run;
     let claim = &mut claims[number];
     if event.kind == event::DURATION_ELAPSED {
-        claim.elapsed = true;
+        claim.clock_mut().elapsed = true;
         durations.timed.remove(number);
         durations.steps_stated |= claim.in_steps();
     }
     if event.kind == event::CLAIM_RETIRED {
-        claim.early |= claim.duration.is_some() && !claim.elapsed;
+        if claim.clock().duration.is_some() && !claim.clock().elapsed {
+            claim.clock_mut().early = true;
+        }
         durations.timed.remove(number);
         let owner = claim.owner.is_some() && event.by == claim.owner;
-        claim.retired |= claim.elapsed || owner;
+        claim.retired |= claim.clock().elapsed || owner;
     }
     if TERMS.has(event.kind) || event.kind == event::CLAIM_RETIRED {
         run.rank(number, tables);
@@ -143,24 +169,25 @@ pub fn measure(run: &mut Run, tables: &Tables, object: u32) {
         let own = run.objects.get(claim.object);
         let lead = fields::lead(run, claim, false);
         let empty = own.contents.is_empty() && own.places.is_empty();
-        if lead == claim.facts[at.lead] && empty {
+        if lead == claim.facts.get(at.lead) && empty {
             continue;
         }
         let (stores, restores) = (fields::stores(run, claim), fields::restores(run, claim));
         let copied = claim.predicate.is_some_and(|of| {
             let absent = |key| !run.pool.in_tiers(key);
-            !run.pool.needs((&run.objects, own), of.start, of.end(), absent)
+            !run.pool.needs((&run.objects, own), of.start(), of.end(), absent)
         });
         let claim = &mut run.claims[number];
         let whole = i64::from(lead >= claim.threshold());
-        claim.facts[at.host] = i64::from(stores);
-        claim.facts[at.whole] = i64::from(restores);
-        claim.facts[at.copied] |= i64::from(copied);
-        claim.facts[at.lead] = lead;
-        claim.facts[at.there] = if claim.facts[at.there] == 1 { 1 } else { whole };
-        for (_, scope) in &mut claim.seen.requests {
-            if scope.facts[at.seen] == 1 {
-                scope.facts[at.away] = 1 - whole;
+        let facts = &mut claim.facts;
+        facts.set(at.host, stores.into());
+        facts.set(at.whole, restores.into());
+        facts.set(at.copied, facts.get(at.copied) | i64::from(copied));
+        facts.set(at.lead, lead);
+        facts.set(at.there, if facts.get(at.there) == 1 { 1 } else { whole });
+        for (_, request) in claim.seen.requests.iter_mut() {
+            if request.facts.get(at.seen) == 1 {
+                request.facts.set(at.away, 1 - whole);
             }
         }
         run.rank(number, tables);

@@ -2,69 +2,22 @@
 
 use std::rc::Rc;
 
-use crate::breaks::{contradiction, Code, Fine, Line, Order, Place, Reason, Step};
-use crate::claim::{verdict_of, Claim, BEGINS, TERMS};
-use crate::concern::{about, concerned, OPENS_MANY};
+use crate::breaks::{Code, Fine, Line, Order, Place, Reason, Step};
+use crate::concern::about;
 use crate::contradictions::{check, check_reuse};
-use crate::delivery::Delivery;
-use crate::digests::Digests;
+use crate::delivery::deliver;
 use crate::durations;
-use crate::event::{self, Event, Group, Kinds, Mark};
+use crate::event::{self, Event, Group, Mark};
 use crate::facts::{Effect, Facts, ABOUT_BLOCKS};
-use crate::fields::{Found, Moment};
-use crate::follow::{follow_claim, follow_entry, follow_request, measure};
+use crate::fields::{Found, Given};
+use crate::follow::{follow_claim, follow_entry, follow_request};
 use crate::map::{Map, Set};
 use crate::names::{Name, Names};
-use crate::outcome::{self, Past};
-use crate::record;
+use crate::outcome;
+use crate::registers::{verdict_of, Stand};
 use crate::run::Run;
+use crate::state::{Asked, News, State, Stream};
 use crate::tables::{Shared, PENDING};
-
-const NO_EARLY: Kinds = Kinds::of(&[event::CLAIM_REJECTED, event::CLAIM_ACCEPTED]);
-
-record! {
-    /// How much of a stream is kept: claims in hand, ended claims, ids of others, requests, and
-    /// how many forgotten claims that were not kept are listed.
-    #[derive(Clone, Copy, Default)]
-    pub struct Limits { live: usize, ended: usize, ids: usize, requests: usize, troubled: usize }
-}
-
-record! {
-    /// What a stream is judged by: the mode of claims that state none, and the claim that is listed
-    /// whatever is forgotten; `unnamed` is the name of a stream whose lines state none.
-    #[derive(Default)]
-    pub struct Asked {
-        default: usize,
-        limits: Limits,
-        only: String,
-        unnamed: String,
-        /// Somebody asks for news after each line.
-        watched: bool,
-    }
-}
-
-record! {
-    /// What a stream came to so far. `ended` has the claims of this period that ended last, `gone`
-    /// digests of the ids of those before them. `past` has what claims of earlier periods came to,
-    /// and claims that were not kept, and counts the others; `forgotten` counts claims that more of
-    /// this period pushed out.
-    #[derive(Default)]
-    pub struct State {
-        order: Order,
-        run: Run,
-        past: Past,
-        forgotten: u64,
-        breaks: Vec<Reason>,
-        broken: Option<Reason>,
-        restating: bool,
-        period: u64,
-        left: Option<Reason>,
-        observes: Kinds,
-        told: Kinds,
-        gone: Digests,
-        ended: Map<Name, u32>,
-    }
-}
 
 /// One stream, and the verdict on each of its claims.
 pub struct Judge {
@@ -75,27 +28,10 @@ pub struct Judge {
     pub stream: Stream,
     effect: Effect,
     mine: Map<u32, (bool, bool)>,
-    now: Vec<i64>,
     concerned: Set<u32>,
     /// The claims of which an observer moved.
     moved: Vec<u32>,
     pub news: News,
-}
-
-/// What is new since the last look: the claims in hand that lines moved, those that are in hand no
-/// more as rows of JSON; and how many breaks and forgotten claims there were then.
-#[derive(Default)]
-pub struct News {
-    pub moved: Set<u32>,
-    pub gone: Vec<u8>,
-    pub breaks: usize,
-    pub forgotten: u64,
-}
-
-record! {
-    /// The name of a stream, the form of its first line, and the number of that line.
-    #[derive(Clone, Default)]
-    pub struct Stream { name: String, form: String, first: Option<i64> }
 }
 
 impl Judge {
@@ -119,7 +55,6 @@ impl Judge {
             stream,
             effect: Effect::default(),
             mine: Map::default(),
-            now: Vec::new(),
             concerned: Set::default(),
             moved: Vec::new(),
             news: News::default(),
@@ -251,50 +186,7 @@ impl Judge {
         self.state.run.pool.groups = groups;
     }
 
-    /// Leave open the obligations that rest on facts which the stream does not observe.
-    fn blind(&mut self, number: u32, at: Place) {
-        let told = self.state.told;
-        if told == self.tables.sets.facts {
-            return;
-        }
-        let claim = &mut self.state.run.claims[number];
-        for &obligation in &self.tables.modes[claim.mode].obligations {
-            let facts = self.tables.obligations[usize::from(obligation)].facts;
-            if !told.covers(facts) {
-                let text = self.tables.listed(Kinds(facts.0 & !told.0));
-                let reason = Reason::new(Code::NotObserved, format!("not observed: {text}"), at);
-                claim.seen.leave_open(obligation, reason);
-            }
-        }
-    }
-
-    /// What the form of the stream does not state leaves open what depends on it.
-    fn doubt(&mut self, name: Option<&str>, only: &[String], why: &str, at: Place) -> Fine {
-        let claims = match name {
-            None => self.alive(),
-            Some(name) => {
-                let name = self.names.text(name);
-                vec![self.claim(name, at)?]
-            }
-        };
-        for number in claims {
-            let claim = &mut self.state.run.claims[number];
-            for &obligation in &self.tables.modes[claim.mode].obligations {
-                if only.contains(&self.tables.obligations[usize::from(obligation)].name) {
-                    claim.seen.leave_open(obligation, Reason::new(Code::FormOmitsField, why, at));
-                }
-            }
-            if only.is_empty() {
-                claim.distrust_for(Code::FormOmits, why, at);
-            }
-            if self.state.broken.is_some() && !claim.is_final {
-                self.end(number);
-            }
-        }
-        Ok(())
-    }
-
-    fn alive(&self) -> Vec<u32> {
+    pub fn alive(&self) -> Vec<u32> {
         let all = self.state.run.ids.iter().map(|row| *row.1);
         all.filter(|number| !self.state.run.claims[*number].is_final).collect()
     }
@@ -378,64 +270,25 @@ impl Judge {
                 self.state.run.rank(number, &self.tables);
             }
         }
-        let found = Found::default();
-        let at = self.moment(event, request, effect, mine, &found);
-        check(&at, line, self.state.observes)?;
+        let (observes, tables, found) = (self.state.observes, &*self.tables, Found::default());
+        let names = &self.names;
+        let given =
+            Given { event, line, observes, tables, names, request, effect, mine, found: &found };
+        let run = &mut self.state.run;
+        check(&given.in_run(run))?;
         if event.kind == event::CLAIM_RETIRED {
             for number in mine.keys() {
-                if self.state.run.claims[number].responsible(&self.tables) {
-                    self.state.run.claims[number].pressed =
-                        self.state.run.is_pressed(self.state.observes);
+                if run.claims[number].responsible(tables) {
+                    run.claims[number].pressed = run.is_pressed(observes);
                 }
             }
         }
-        self.deliver(event, request, effect, mine, &found, line);
+        deliver(run, &given, &mut self.concerned, &mut self.moved);
         if event.kind == event::PREFIX_REUSED {
-            let at = self.moment(event, request, effect, mine, &found);
-            let observes = self.state.observes;
-            at.direct.keys().try_for_each(|number| check_reuse(&at, number, observes))?;
+            let at = given.in_run(run);
+            effect.direct.keys().try_for_each(|number| check_reuse(&at, number))?;
         }
         self.after(event, request, effect, mine, claim, line, binds)
-    }
-
-    fn moment<'a>(
-        &'a self, event: &'a Event, request: Option<Name>, effect: &'a Effect,
-        mine: &'a Map<u32, (bool, bool)>, found: &'a Found,
-    ) -> Moment<'a> {
-        Moment {
-            event,
-            run: &self.state.run,
-            observes: self.state.observes,
-            tables: &self.tables,
-            names: &self.names,
-            request,
-            direct: &effect.direct,
-            touched: &effect.touched,
-            mine,
-            found,
-        }
-    }
-
-    /// Nothing is known of the pool: claims that begin are inconclusive.
-    fn unknown(&mut self, event: &Event, at: Place) -> Fine {
-        let Some(name) = event.claim_id.filter(|_| TERMS.has(event.kind)) else { return Ok(()) };
-        if self.state.run.ids.contains(name) && event.kind != event::CLAIM_REGISTERED {
-            return Ok(());
-        }
-        let number = self.claim(name, at)?;
-        let claim = &self.state.run.claims[number];
-        if claim.stated_mode.is_none() && !claim.introduced {
-            self.set_mode(number, event.mode, at);
-        }
-        let claim = &mut self.state.run.claims[number];
-        if claim.binds(event) {
-            claim.state_terms(event, &self.tables);
-        }
-        if !claim.is_final {
-            claim.distrust_for(Code::UnknownPool, "nothing is known of the pool", at);
-            self.end(number);
-        }
-        Ok(())
     }
 
     /// What stands is stated: what restated events alone made due is not owed. What a request in
@@ -445,242 +298,15 @@ impl Judge {
         for number in self.alive() {
             let claim = &mut self.state.run.claims[number];
             let obligations = &self.tables.modes[claim.mode].obligations;
-            for (stand, &obligation) in claim.seen.own.stands.iter_mut().zip(obligations) {
-                if verdict_of(&self.tables, obligation, stand) == PENDING {
-                    (stand.state, stand.exercised) = (0, false);
+            for (place, &obligation) in obligations.iter().enumerate() {
+                let stand = claim.seen.own.stands.get(place);
+                if verdict_of(&self.tables, obligation, &stand) == PENDING {
+                    let stand = Stand { state: 0, exercised: false, ..stand };
+                    claim.seen.own.stands.set(place, stand);
                 }
             }
         }
         self.state.run.owing.clear();
-    }
-
-    /// The claim of this id, which is new if there is none.
-    fn claim(&mut self, name: Name, at: Place) -> Fine<u32> {
-        let state = &mut self.state;
-        if let Some(number) = state.run.ids.get(name) {
-            return Ok(*number);
-        }
-        if state.run.ids.len() - state.ended.len() >= self.asked.limits.live {
-            return contradiction(
-                Code::LimitReached,
-                format!("more than {} claims are in hand", self.asked.limits.live),
-            );
-        }
-        state.run.claims.made += 1;
-        let object = state.run.objects.anonymous();
-        let mut claim = Claim::new(name, state.run.claims.made, object, state.period, &self.tables);
-        claim.begin(self.asked.default, &self.tables);
-        if self.names.with(name, |id| state.gone.contains(id)) {
-            claim.distrust_for(Code::IdReused, "a claim of this id ended before", at);
-        }
-        let number = state.run.claims.add(claim);
-        state.run.ids.insert(name, number);
-        Ok(number)
-    }
-
-    // What claims state.
-
-    /// Take what an event states of the claim that it names.
-    fn introduce(&mut self, number: u32, event: &Event, line: &Line, binds: bool) -> Fine {
-        let tables = self.tables.clone();
-        let terms = TERMS.has(event.kind);
-        let claim = &mut self.state.run.claims[number];
-        if BEGINS.has(event.kind) && !claim.known && claim.stated_mode.is_none() {
-            self.set_mode(number, event.mode, line.at);
-        } else if let Some(mode) = event.mode.filter(|_| terms && event.mode != claim.stated_mode) {
-            if claim.stated_mode.is_none() && !claim.introduced {
-                self.set_mode(number, event.mode, line.at);
-            } else {
-                claim.other_mode = claim.other_mode.or(event.mode);
-                let asked = claim.stated_mode.map_or("None".into(), |mode| self.names.show(mode));
-                let text = format!("it asked for {asked}, and {} is stated", self.names.show(mode));
-                claim.distrust(Reason::new(Code::ModeContradicts, text, line.at));
-            }
-        }
-        let claim = &mut self.state.run.claims[number];
-        let early =
-            Kinds(tables.sets.reports.0 & !tables.sets.actions.0 & !NO_EARLY.0).has(event.kind);
-        if claim.watched(&tables) && early && !claim.introduced {
-            let text = "a report names the claim before it is registered";
-            claim.distrust_for(Code::NotRegistered, text, line.at);
-        }
-        claim.named |= early;
-        if event.kind == event::CLAIM_EXPIRED && binds {
-            durations::distrust(&mut self.state.run, &self.tables, number);
-        }
-        let claim = &mut self.state.run.claims[number];
-        if claim.is_final && event.kind == event::CLAIM_REGISTERED {
-            claim.distrust_for(Code::IdReused, "the claim ended before", line.at);
-        }
-        if !binds || (!terms && claim.knows(event)) {
-            return Ok(());
-        }
-        let before = (claim.object, claim.predicate, claim.extent());
-        let new = !claim.introduced && terms;
-        if let Some(why) = claim.state_terms(event, &tables) {
-            claim.distrust_for(Code::TermsContradict, why, line.at);
-        }
-        if new {
-            self.blind(number, line.at);
-        }
-        let renamed = self.state.run.place(number, event, &tables, &self.names)?;
-        let claim = &mut self.state.run.claims[number];
-        if renamed || before != (claim.object, claim.predicate, claim.extent()) {
-            let object = claim.object;
-            measure(&mut self.state.run, &tables, object);
-        }
-        let claim = &mut self.state.run.claims[number];
-        if terms && claim.entered(&tables) && !claim.is_whole() {
-            let text = "the object and the predicate of the claim are not stated";
-            claim.distrust_for(Code::TermsMissing, text, line.at);
-        }
-        let clock = self.state.order.time_ns;
-        let counted = self.state.run.capacity.uncount(vec![number]);
-        durations::start(&mut self.state.run, &tables, clock, number, event, line);
-        self.state.run.recount(&counted, &tables);
-        Ok(())
-    }
-
-    fn set_mode(&mut self, number: u32, stated: Option<Name>, at: Place) {
-        let (default, claim) = (self.asked.default, &mut self.state.run.claims[number]);
-        claim.stated_mode = stated;
-        let mode = stated.and_then(|mode| self.tables.mode_named(mode)).unwrap_or(default);
-        if mode != claim.mode {
-            claim.begin(mode, &self.tables);
-            if claim.named {
-                let text = "a report names the claim before it is registered";
-                claim.distrust_for(Code::NotRegistered, text, at);
-            }
-            if claim.introduced {
-                self.blind(number, at);
-            }
-        }
-    }
-
-    // Delivery.
-
-    fn deliver(
-        &mut self, event: &Event, request: Option<Name>, effect: &Effect,
-        mine: &Map<u32, (bool, bool)>, found: &Found, line: &Line,
-    ) {
-        let (kind, tables) = (event.kind, self.tables.clone());
-        let of_requests = tables.sets.requests.has(kind) || kind == event::BLOCK_CACHED;
-        let mut here = event.request_id.filter(|_| of_requests);
-        let hands = &self.state.run.requests.in_hand;
-        let unnamed = kind == event::BLOCK_CACHED && event.request_id.is_none() && !event.found;
-        if unnamed && hands.len() == 1 {
-            here = hands.keys().next();
-        }
-        let perhaps = unnamed && hands.len() > 1;
-        self.moved.clear();
-        let mut whom = std::mem::take(&mut self.concerned);
-        whom.clear();
-        concerned(&self.moment(event, request, effect, mine, found), here, &mut whom);
-        for number in whom.keys() {
-            let here = (here.as_slice(), perhaps);
-            self.deliver_to(number, event, request, effect, mine, found, here, line);
-        }
-        self.concerned = whom;
-    }
-
-    #[allow(clippy::too_many_arguments)]
-    fn deliver_to(
-        &mut self, number: u32, event: &Event, request: Option<Name>, effect: &Effect,
-        mine: &Map<u32, (bool, bool)>, found: &Found, (here, perhaps): (&[Name], bool),
-        line: &Line,
-    ) {
-        let tables = self.tables.clone();
-        let (is_mine, named) = mine.get(number).copied().unwrap_or_default();
-        let claim = &self.state.run.claims[number];
-        let mut loads = Vec::new();
-        let loaded = event.kind == event::LOAD_FINISHED && is_mine;
-        if loaded {
-            let direct = effect.direct.contains(number);
-            if direct {
-                loads.extend_from_slice(here);
-            }
-            if direct || claim.facts[tables.at.host] == 1 {
-                let more = claim.waiting.iter().filter(|name| !(direct && here.contains(name)));
-                loads.extend(more);
-            }
-        }
-        let belongs = if loaded { &loads[..] } else { here };
-        let matters = is_mine
-            && claim.is_away(&tables)
-            && claim.responsible(&tables)
-            && claim.mode == tables.named.offloadable;
-        let unsure: Vec<Name> = if perhaps && matters {
-            self.state.run.requests.in_hand.keys().collect()
-        } else {
-            Vec::new()
-        };
-        let ranked = |number: u32| tables.modes[self.state.run.claims[number].mode].ranked;
-        let shows = match event.kind {
-            event::PREFIX_LOOKUP => event.held.is_some() || !is_mine,
-            event::BLOCK_EVICTED => is_mine || mine.keys().any(ranked),
-            _ => true,
-        };
-        let moves = shows && claim.seen.unclear.is_none();
-        let (responsible, size) = (claim.responsible(&tables), claim.size(&tables));
-        let owes = self.state.run.owing.contains(number);
-        let mut seen = std::mem::take(&mut self.state.run.claims[number].seen);
-        let mut now = std::mem::take(&mut self.now);
-        let moment = self.moment(event, request, effect, mine, found);
-        let mut delivery = Delivery::new(&moment, number, belongs, &unsure);
-        delivery.place = line.at;
-        delivery.moves = moves;
-        delivery.exercised = !event.restated;
-        delivery.ledger(&mut now);
-        if is_mine || named || owes {
-            delivery.to_claim(&mut seen, &now);
-        }
-        for place in 0..seen.requests.len() {
-            if is_mine || belongs.contains(&seen.requests[place].0) {
-                delivery.to_request(place, &mut seen, &now);
-            }
-        }
-        if is_mine || tables.sets.actions.has(event.kind) || OPENS_MANY.has(event.kind) {
-            for &name in belongs.iter().chain(unsure.iter().filter(|name| !belongs.contains(name)))
-            {
-                if seen.scope(name).is_some() {
-                    continue;
-                }
-                if self.state.run.requests.is_over(name) && seen.may_forget() {
-                    let request = self.names.show(name);
-                    let text =
-                        format!("request {request} ended, and what it came to is not remembered");
-                    let mode = self.state.run.claims[number].mode;
-                    for &each in &tables.modes[mode].obligations {
-                        if tables.obligations[usize::from(each)].per_request {
-                            let reason = Reason::new(Code::RequestForgotten, text.clone(), line.at);
-                            seen.leave_open(each, reason);
-                        }
-                    }
-                    continue;
-                }
-                delivery.opens(name, &mut seen, &now);
-            }
-        }
-        let (opened, moved) = (std::mem::take(&mut delivery.opened), delivery.moved);
-        for name in opened {
-            self.state.run.followers.entry(name).or_default().add(number);
-        }
-        let claim = &mut self.state.run.claims[number];
-        claim.seen = seen;
-        claim.facts.copy_from_slice(&now);
-        self.now = now;
-        if is_mine && named {
-            let trigger = if event.demotes() { event::CLAIM_DEMOTED } else { event.kind };
-            claim.state = tables.next_state(claim.state, trigger).unwrap_or(claim.state);
-        }
-        if moved {
-            self.moved.push(number);
-        }
-        let run = &mut self.state.run;
-        run.counted(number, responsible, size, &tables);
-        if moved {
-            run.owe(number, &tables);
-        }
     }
 
     // What becomes of it.
@@ -732,17 +358,6 @@ impl Judge {
         Ok(())
     }
 
-    /// An event names a claim, and does not mean its object.
-    fn contradict(&mut self, event: &Event, number: u32, at: Place) -> Fine {
-        let kind = &self.tables.kinds[usize::from(event.kind)].name;
-        let text = format!("{kind} names the claim with another object, cache or predicate");
-        if self.tables.sets.facts.has(event.kind) {
-            return contradiction(Code::IdentityContradicts, text);
-        }
-        self.state.run.claims[number].distrust_for(Code::IdentityContradicts, &text, at);
-        Ok(())
-    }
-
     /// A verdict may have changed.
     fn note(&mut self, number: u32) {
         if self.asked.watched {
@@ -751,7 +366,7 @@ impl Judge {
     }
 
     /// Nothing changes the verdict any more but a late report.
-    fn end(&mut self, number: u32) {
+    pub fn end(&mut self, number: u32) {
         // Whether the stream states ends in steps is known when it is over.
         let run = &mut self.state.run;
         if !run.claims[number].in_steps() {

@@ -1,7 +1,7 @@
-//! Maps and sets that keep the order of insertion, and are small where they hold little.
+//! Maps and sets that are small: tables of row numbers over lists of rows.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hash, Hasher};
+use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher};
+use std::num::NonZeroU32;
 
 use crate::names::Name;
 use crate::store::{Bytes, Store};
@@ -34,27 +34,102 @@ impl Hasher for Fast {
     }
 }
 
-/// A hash map with that hasher.
-pub type Hashed<K, V> = HashMap<K, V, BuildHasherDefault<Fast>>;
-
-const FEW: usize = 8;
-
 /// What maps are keyed by.
 pub trait Key: Copy + Eq + Hash + Store {}
 impl<K: Copy + Eq + Hash + Store> Key for K {}
+
+fn hash<K: Key>(key: &K) -> u64 {
+    BuildHasherDefault::<Fast>::default().hash_one(key)
+}
+
+/// Finds the rows of a list by the hashes of their keys. It holds numbers of rows alone, so the list
+/// answers what key a row has.
+#[derive(Clone, Debug, Default)]
+pub struct Index {
+    slots: Box<[u32]>,
+    used: u32,
+}
+
+const FREE: u32 = u32::MAX;
+
+impl Index {
+    /// The first slot from that of a hash on which is free, or has a row that is the one.
+    fn slot(&self, hash: u64, mut is: impl FnMut(usize) -> bool) -> usize {
+        let mask = self.slots.len() - 1;
+        let mut at = hash as usize & mask;
+        while self.slots[at] != FREE && !is(self.slots[at] as usize) {
+            at = (at + 1) & mask;
+        }
+        at
+    }
+
+    /// The row that is the one, among those of this hash.
+    pub fn find(&self, hash: u64, is: impl FnMut(usize) -> bool) -> Option<usize> {
+        if self.slots.is_empty() {
+            return None;
+        }
+        let row = self.slots[self.slot(hash, is)];
+        (row != FREE).then_some(row as usize)
+    }
+
+    /// Add a row that is not in; the hashes of the others are asked for where it grows.
+    pub fn add(&mut self, row: usize, hash: u64, hash_of: impl Fn(usize) -> u64) {
+        self.used += 1;
+        if 8 * self.used as usize > 5 * self.slots.len() {
+            let size = (2 * self.slots.len()).max(8);
+            let old = std::mem::replace(&mut self.slots, vec![FREE; size].into());
+            for row in old.iter().filter(|row| **row != FREE) {
+                let at = self.slot(hash_of(*row as usize), |_| false);
+                self.slots[at] = *row;
+            }
+        }
+        let at = self.slot(hash, |_| false);
+        self.slots[at] = u32::try_from(row).expect("fewer than 2^32 rows");
+    }
+
+    /// Remove a row that is in, and close the gap among those that were moved past it.
+    pub fn remove(&mut self, row: usize, hash: u64, hash_of: impl Fn(usize) -> u64) {
+        let mask = self.slots.len() - 1;
+        let mut gap = self.slot(hash, |each| each == row);
+        let mut at = gap;
+        self.used -= 1;
+        loop {
+            self.slots[gap] = FREE;
+            loop {
+                at = (at + 1) & mask;
+                if self.slots[at] == FREE {
+                    return;
+                }
+                let home = hash_of(self.slots[at] as usize) as usize & mask;
+                if (at.wrapping_sub(home) & mask) >= (at.wrapping_sub(gap) & mask) {
+                    break;
+                }
+            }
+            self.slots[gap] = self.slots[at];
+            gap = at;
+        }
+    }
+}
+
+/// The hash of a row, of those that are in use.
+fn hash_in<K: Key, V>(rows: &[Option<(K, V)>]) -> impl Fn(usize) -> u64 + '_ {
+    |row| rows[row].as_ref().map_or(0, |row| hash(&row.0))
+}
+
+const FEW: usize = 8;
 
 /// A map that keeps the order of insertion; up to eight entries are looked through.
 #[derive(Clone, Debug)]
 pub struct Map<K, V> {
     rows: Vec<Option<(K, V)>>,
-    places: Option<Box<Hashed<K, u32>>>,
+    index: Option<Box<Index>>,
     first: u32, // no row before this one is used
     count: u32,
 }
 
 impl<K, V> Default for Map<K, V> {
     fn default() -> Self {
-        Self { rows: Vec::new(), places: None, first: 0, count: 0 }
+        Self { rows: Vec::new(), index: None, first: 0, count: 0 }
     }
 }
 
@@ -70,9 +145,10 @@ impl<K: Key, V> Map<K, V> {
     }
 
     fn place(&self, key: K) -> Option<usize> {
-        match &self.places {
-            Some(places) => places.get(&key).map(|&at| at as usize),
-            None => self.rows.iter().position(|row| row.as_ref().is_some_and(|r| r.0 == key)),
+        let is = |row: &Option<(K, V)>| row.as_ref().is_some_and(|row| row.0 == key);
+        match &self.index {
+            Some(index) => index.find(hash(&key), |at| is(&self.rows[at])),
+            None => self.rows.iter().position(is),
         }
     }
 
@@ -99,33 +175,27 @@ impl<K: Key, V> Map<K, V> {
 
     fn append(&mut self, key: K, value: V) {
         if self.rows.len() >= FEW && self.rows.len() >= 2 * self.len() {
-            self.compact();
+            self.rows.retain(Option::is_some);
+            (self.first, self.index) = (0, None);
         }
-        if let Some(places) = &mut self.places {
-            places.insert(key, self.rows.len() as u32);
-        } else if self.rows.len() >= FEW {
-            let rows = self.rows.iter().enumerate();
-            let mut places: Hashed<K, u32> =
-                rows.filter_map(|(at, row)| Some((row.as_ref()?.0, at as u32))).collect();
-            places.insert(key, self.rows.len() as u32);
-            self.places = Some(Box::new(places));
-        }
-        self.rows.push(Some((key, value)));
-        self.count += 1;
+        self.fill(self.rows.len(), key, value);
     }
 
-    fn compact(&mut self) {
-        self.rows.retain(Option::is_some);
-        self.first = 0;
-        if self.rows.len() < FEW {
-            self.places = None;
-        } else if let Some(places) = &mut self.places {
-            let rows = self.rows.iter().enumerate();
-            rows.for_each(|(at, row)| {
-                row.iter().for_each(|row| {
-                    places.insert(row.0, at as u32);
-                })
-            });
+    /// Put a new key into a row that is not used.
+    fn fill(&mut self, at: usize, key: K, value: V) {
+        if at == self.rows.len() {
+            self.rows.push(None);
+        }
+        self.rows[at] = Some((key, value));
+        self.count += 1;
+        let hash_of = hash_in(&self.rows);
+        if let Some(index) = &mut self.index {
+            index.add(at, hash(&key), hash_of);
+        } else if self.rows.len() > FEW {
+            let mut index = Index::default();
+            let used = (0..self.rows.len()).filter(|at| self.rows[*at].is_some());
+            used.for_each(|at| index.add(at, hash_of(at), &hash_of));
+            self.index = Some(Box::new(index));
         }
     }
 
@@ -142,8 +212,8 @@ impl<K: Key, V> Map<K, V> {
 
     pub fn remove(&mut self, key: K) -> Option<V> {
         let at = self.place(key)?;
-        if let Some(places) = &mut self.places {
-            places.remove(&key);
+        if let Some(index) = &mut self.index {
+            index.remove(at, hash(&key), hash_in(&self.rows));
         }
         self.count -= 1;
         let row = self.rows[at].take();
@@ -155,7 +225,7 @@ impl<K: Key, V> Map<K, V> {
 
     pub fn clear(&mut self) {
         self.rows.clear();
-        self.places = None;
+        self.index = None;
         (self.first, self.count) = (0, 0);
     }
 
@@ -171,8 +241,120 @@ impl<K: Key, V> Map<K, V> {
     pub fn iter(&self) -> impl Iterator<Item = (K, &V)> {
         self.rows[self.first as usize..].iter().flatten().map(|row| (row.0, &row.1))
     }
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = (K, &mut V)> {
+        self.rows[self.first as usize..].iter_mut().flatten().map(|row| (row.0, &mut row.1))
+    }
     pub fn keys(&self) -> impl Iterator<Item = K> + '_ {
         self.rows[self.first as usize..].iter().flatten().map(|row| row.0)
+    }
+}
+
+/// The place of a row of a hash map, for as long as its key is in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Row(NonZeroU32);
+
+impl Row {
+    fn of(row: usize) -> Self {
+        let number = u32::try_from(row + 1).ok().and_then(NonZeroU32::new);
+        Self(number.expect("fewer than 2^32 rows"))
+    }
+    fn place(self) -> usize {
+        self.0.get() as usize - 1
+    }
+}
+
+impl Store for Row {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.0.get().put(out);
+    }
+    fn get(from: &mut Bytes) -> Option<Self> {
+        NonZeroU32::new(u32::get(from)?).map(Self)
+    }
+}
+
+/// A map in no order. A row stays where it is as long as its key is in, and is used again then.
+#[derive(Clone, Debug)]
+pub struct Hashed<K, V> {
+    map: Map<K, V>,
+    free: Vec<u32>,
+}
+
+impl<K, V> Default for Hashed<K, V> {
+    fn default() -> Self {
+        Self { map: Map::default(), free: Vec::new() }
+    }
+}
+
+impl<K, V> std::ops::Deref for Hashed<K, V> {
+    type Target = Map<K, V>;
+    fn deref(&self) -> &Map<K, V> {
+        &self.map
+    }
+}
+
+impl<K: Key, V> Hashed<K, V> {
+    /// Where the row of a key is.
+    pub fn row(&self, key: K) -> Option<Row> {
+        self.place(key).map(Row::of)
+    }
+    /// The key and the value at a place.
+    pub fn at(&self, row: Row) -> Option<&(K, V)> {
+        self.rows.get(row.place())?.as_ref()
+    }
+    pub fn get_mut(&mut self, key: K) -> Option<&mut V> {
+        self.map.get_mut(key)
+    }
+
+    pub fn insert(&mut self, key: K, value: V) {
+        if let Some(found) = self.get_mut(key) {
+            *found = value;
+            return;
+        }
+        let row = self.free.pop().map_or(self.rows.len(), |row| row as usize);
+        self.map.fill(row, key, value);
+    }
+
+    /// The value of a key, which is new if there is none.
+    pub fn entry(&mut self, key: K) -> &mut V
+    where
+        V: Default,
+    {
+        if !self.contains(key) {
+            self.insert(key, V::default());
+        }
+        self.get_mut(key).expect("it was inserted")
+    }
+
+    pub fn remove(&mut self, key: K) -> Option<V> {
+        let row = self.place(key)?;
+        let value = self.map.remove(key);
+        self.free.push(row as u32);
+        if self.is_empty() {
+            self.free.clear();
+        }
+        value
+    }
+}
+
+impl<K: Key, V: Store> Store for Hashed<K, V> {
+    /// Rows keep their places.
+    fn put(&self, out: &mut Vec<u8>) {
+        self.rows.put(out);
+    }
+    fn get(from: &mut Bytes) -> Option<Self> {
+        let mut made = Self::default();
+        let rows: Vec<Option<(K, V)>> = Store::get(from)?;
+        made.map.rows.resize_with(rows.len(), || None);
+        for (at, row) in rows.into_iter().enumerate() {
+            match row {
+                Some((key, value)) => made.map.fill(at, key, value),
+                None => made.free.push(at as u32),
+            }
+        }
+        Some(made)
+    }
+    fn visit(&self, found: &mut dyn FnMut(Name)) {
+        self.map.visit(found);
     }
 }
 

@@ -4,6 +4,7 @@
 use std::hash::{BuildHasher, RandomState};
 use std::num::NonZeroU32;
 
+use crate::map::Index;
 use crate::store::{Bytes, Store};
 
 /// A text, or a whole number. Numbers below 2^31 are in the name itself.
@@ -12,7 +13,6 @@ pub struct Name(NonZeroU32);
 
 const NUMBER: u32 = 1 << 31;
 const MARK: u8 = 0xff; // begins the digits of a number that is interned; no UTF-8 has it
-const FREE: u32 = u32::MAX;
 const FEW: usize = 1 << 12; // names that are not swept
 
 impl Name {
@@ -41,21 +41,44 @@ impl Store for Name {
     }
 }
 
-/// The texts of names, with a table of slots to find them by.
+/// The texts of names, one after another, with an index to find them by.
 pub struct Names {
-    texts: Vec<Option<Box<[u8]>>>,
-    slots: Vec<(u32, u32)>, // hash, index into texts; FREE where there is none
+    bytes: Vec<u8>,
+    texts: Vec<Option<Text>>,
+    index: Index,
     free: Vec<u32>,
     fixed: usize,
     sweep_at: usize,
     seed: u64,
 }
 
+/// Where the text of a name is, in two numbers that need no padding.
+#[derive(Clone, Copy)]
+struct Text {
+    length: NonZeroU32,
+    start: [u32; 2],
+}
+
+impl Text {
+    fn of(bytes: &[u8], all: &mut Vec<u8>) -> Self {
+        let start = all.len() as u64;
+        all.extend_from_slice(bytes);
+        let length = u32::try_from(bytes.len() + 1).ok().and_then(NonZeroU32::new);
+        let length = length.expect("a text is shorter than 4 GiB");
+        Self { length, start: [start as u32, (start >> 32) as u32] }
+    }
+    fn place(self) -> std::ops::Range<usize> {
+        let start = (u64::from(self.start[1]) << 32 | u64::from(self.start[0])) as usize;
+        start..start + self.length.get() as usize - 1
+    }
+}
+
 impl Default for Names {
     fn default() -> Self {
         Self {
+            bytes: Vec::new(),
             texts: vec![None],
-            slots: vec![(0, FREE); 1024],
+            index: Index::default(),
             free: Vec::new(),
             fixed: 1,
             sweep_at: FEW,
@@ -142,47 +165,31 @@ impl Names {
     }
 
     fn bytes(&self, name: Name) -> &[u8] {
-        self.texts.get(name.raw() as usize).and_then(|t| t.as_deref()).unwrap_or(&[])
+        let text = self.texts.get(name.raw() as usize).copied().flatten();
+        text.map_or(&[], |text| &self.bytes[text.place()])
+    }
+
+    /// The hash of the text of a row.
+    fn hash_in<'a>(
+        texts: &'a [Option<Text>], bytes: &'a [u8], seed: u64,
+    ) -> impl Fn(usize) -> u64 + 'a {
+        move |row| texts[row].map_or(0, |text| hash(&bytes[text.place()], seed))
     }
 
     fn intern(&mut self, bytes: &[u8]) -> Name {
-        let hash = hash(bytes, self.seed) as u32;
-        let mask = self.slots.len() - 1;
-        let mut at = hash as usize & mask;
-        while self.slots[at].1 != FREE {
-            let (other, index) = self.slots[at];
-            if other == hash && self.texts[index as usize].as_deref() == Some(bytes) {
-                return Name::of(index);
-            }
-            at = (at + 1) & mask;
+        let hash = hash(bytes, self.seed);
+        let found = self.index.find(hash, |row| self.bytes(Name::of(row as u32)) == bytes);
+        if let Some(row) = found {
+            return Name::of(row as u32);
         }
-        let index = self.free.pop().unwrap_or_else(|| {
+        let row = self.free.pop().unwrap_or_else(|| {
             self.texts.push(None);
             self.texts.len() as u32 - 1
         });
-        assert!(index < NUMBER, "too many names");
-        self.texts[index as usize] = Some(bytes.into());
-        self.slots[at] = (hash, index);
-        if 2 * (self.texts.len() - self.free.len()) > self.slots.len() {
-            self.resize();
-        }
-        Name::of(index)
-    }
-
-    fn resize(&mut self) {
-        let live = self.texts.len() - self.free.len();
-        let size = (2 * live + 1).next_power_of_two().max(1024);
-        self.slots = vec![(0, FREE); size];
-        for (index, text) in self.texts.iter().enumerate() {
-            if let Some(text) = text {
-                let hash = hash(text, self.seed) as u32;
-                let mut at = hash as usize & (size - 1);
-                while self.slots[at].1 != FREE {
-                    at = (at + 1) & (size - 1);
-                }
-                self.slots[at] = (hash, index as u32);
-            }
-        }
+        assert!(row < NUMBER, "too many names");
+        self.texts[row as usize] = Some(Text::of(bytes, &mut self.bytes));
+        self.index.add(row as usize, hash, Self::hash_in(&self.texts, &self.bytes, self.seed));
+        Name::of(row)
     }
 
     /// Whether many names were made since the last sweep.
@@ -199,13 +206,27 @@ impl Names {
                 held[name.raw() as usize] = true;
             }
         });
-        for (index, text) in self.texts.iter_mut().enumerate() {
-            if !held[index] && text.take().is_some() {
-                self.free.push(index as u32);
+        for (text, _) in self.texts.iter_mut().zip(held).filter(|row| !row.1) {
+            *text = None;
+        }
+        self.rebuild();
+        self.sweep_at = (2 * (self.texts.len() - self.free.len())).max(FEW);
+    }
+
+    /// Keep the bytes of the texts alone, and index them.
+    fn rebuild(&mut self) {
+        let old = std::mem::take(&mut self.bytes);
+        let used = self.texts.iter_mut().flatten();
+        used.for_each(|text| *text = Text::of(&old[text.place()], &mut self.bytes));
+        self.index = Index::default();
+        self.free.clear();
+        for row in 1..self.texts.len() {
+            let hash_of = Self::hash_in(&self.texts, &self.bytes, self.seed);
+            match self.texts[row] {
+                Some(_) => self.index.add(row, hash_of(row), hash_of),
+                None => self.free.push(row as u32),
             }
         }
-        self.resize();
-        self.sweep_at = (2 * (self.texts.len() - self.free.len())).max(FEW);
     }
 }
 
@@ -214,16 +235,17 @@ impl Store for Names {
         (self.fixed, self.sweep_at).put(out);
         self.texts.len().put(out);
         for text in &self.texts {
-            text.as_ref().map(|bytes| bytes.to_vec()).put(out);
+            text.map(|text| self.bytes[text.place()].to_vec()).put(out);
         }
     }
     fn get(from: &mut Bytes) -> Option<Self> {
         let (fixed, sweep_at) = <(usize, usize)>::get(from)?;
-        let texts: Vec<Option<Vec<u8>>> = Vec::get(from)?;
-        let texts: Vec<_> = texts.into_iter().map(|t| t.map(Vec::into_boxed_slice)).collect();
-        let free = (1..texts.len()).filter(|&n| texts[n].is_none()).map(|n| n as u32).collect();
-        let mut made = Self { texts, free, fixed, sweep_at, ..Self::default() };
-        (fixed <= made.texts.len()).then(|| made.resize())?;
+        let mut made = Self { texts: Vec::new(), fixed, sweep_at, ..Self::default() };
+        for _ in 0..usize::get(from)? {
+            let text: Option<Vec<u8>> = Store::get(from)?;
+            made.texts.push(text.map(|text| Text::of(&text, &mut made.bytes)));
+        }
+        (1..=made.texts.len()).contains(&fixed).then(|| made.rebuild())?;
         Some(made)
     }
 }

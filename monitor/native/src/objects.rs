@@ -12,32 +12,85 @@ const IDLE: usize = 65_536;
 
 record! {
     /// What claims are made for. `contents` are the keys of its first positions, once stated;
-    /// `places` the groups and positions of which copies were stated before their content was,
-    /// in order; `same` those of them that have another key, since one block held both, `shared`
-    /// those that gave theirs to others so; `on` the claims on it.
+    /// `places` those of which copies were stated before their content was; `on` the claims on it.
     #[derive(Default)]
     pub struct Object {
         number: u32,
         object_id: Option<Name>,
         identity: Option<Name>,
         token_map: Option<Name>,
-        contents: Vec<Name>,
-        places: Vec<(u64, u64)>,
-        same: Vec<((u64, u64), Key)>,
-        shared: Vec<(u64, u64)>,
-        on: Set<u32>,
+        contents: Box<[Name]>,
+        places: Places,
+        united: Option<Box<United>>,
+        on: Few<u32>,
+    }
+}
+
+record! {
+    /// The groups and positions of an object of which one block held two contents: `same` those that
+    /// have another key since, `shared` those that gave theirs to others.
+    #[derive(Default)]
+    pub struct United { same: Vec<((u64, u64), Key)>, shared: Vec<(u64, u64)> }
+}
+
+record! {
+    /// Positions by their groups, in order: runs of a group, from a position to before another.
+    #[derive(Default)]
+    pub struct Places { runs: Vec<(u64, u64, u64)> }
+}
+
+impl Places {
+    pub fn is_empty(&self) -> bool {
+        self.runs.is_empty()
+    }
+
+    /// The groups and positions.
+    pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.runs.iter().flat_map(|&(group, first, end)| (first..end).map(move |at| (group, at)))
+    }
+
+    fn add(&mut self, (group, at): (u64, u64)) {
+        let next = self.runs.partition_point(|run| (run.0, run.1) <= (group, at));
+        let joins = self.runs.get(next).is_some_and(|run| (run.0, run.1) == (group, at + 1));
+        let before = next.checked_sub(1).map(|place| &mut self.runs[place]);
+        match before.filter(|run| run.0 == group && at <= run.2) {
+            Some(run) if at < run.2 => {}
+            Some(run) if !joins => run.2 = at + 1,
+            Some(_) => self.runs[next - 1].2 = self.runs.remove(next).2,
+            None if joins => self.runs[next].1 = at,
+            None => {
+                self.runs.reserve_exact(1);
+                self.runs.insert(next, (group, at, at + 1));
+            }
+        }
+    }
+}
+
+impl FromIterator<(u64, u64)> for Places {
+    fn from_iter<T: IntoIterator<Item = (u64, u64)>>(places: T) -> Self {
+        let mut made = Self::default();
+        places.into_iter().for_each(|place| made.add(place));
+        made
     }
 }
 
 impl Object {
+    fn same(&self) -> &[((u64, u64), Key)] {
+        self.united.as_ref().map_or(&[], |united| &united.same)
+    }
+
+    fn shared(&self) -> &[(u64, u64)] {
+        self.united.as_ref().map_or(&[], |united| &united.shared)
+    }
+
     fn other(&self, place: (u64, u64)) -> Option<Key> {
-        self.same.iter().find(|row| row.0 == place).map(|row| row.1)
+        self.same().iter().find(|row| row.0 == place).map(|row| row.1)
     }
 
     /// How many of its first positions have a key that other objects may have.
     pub fn named(&self) -> i64 {
         let mut found = self.contents.len() as u64;
-        while self.other((0, found)).is_some() || self.shared.contains(&(0, found)) {
+        while self.other((0, found)).is_some() || self.shared().contains(&(0, found)) {
             found += 1;
         }
         found as i64
@@ -45,7 +98,7 @@ impl Object {
 
     /// The end of the positions of which anything was stated.
     pub fn known(&self) -> i64 {
-        let places = self.places.iter().map(|place| place.1 as i64 + 1).max();
+        let places = self.places.runs.iter().map(|run| run.2 as i64).max();
         places.unwrap_or(0).max(self.contents.len() as i64)
     }
 
@@ -55,21 +108,13 @@ impl Object {
         };
         same(self.identity, identity) && same(self.token_map, token_map)
     }
-
-    fn add_place(&mut self, place: (u64, u64)) {
-        if self.places.last().is_none_or(|last| *last < place) {
-            self.places.push(place);
-        } else if let Err(at) = self.places.binary_search(&place) {
-            self.places.insert(at, place);
-        }
-    }
 }
 
 record! {
     /// The objects of a stream, and the objects that hold each content, with its position.
     #[derive(Default)]
     pub struct Objects {
-        all: Hashed<u32, Box<Object>>,
+        all: Hashed<u32, Object>,
         count: u32,
         by_id: Hashed<Name, Few<u32>>,
         idle: Set<u32>,
@@ -93,12 +138,12 @@ impl Objects {
 
     /// An object; an empty one where it is no longer known.
     pub fn get(&self, number: u32) -> &Object {
-        self.all.get(&number).map_or(&self.none, |object| object)
+        self.all.get(number).unwrap_or(&self.none)
     }
 
     fn made(&mut self, of: Object) -> u32 {
         self.count = self.count.checked_add(1).expect("fewer than 2^32 objects");
-        self.all.insert(self.count, Box::new(Object { number: self.count, ..of }));
+        self.all.insert(self.count, Object { number: self.count, ..of });
         self.count
     }
 
@@ -109,7 +154,7 @@ impl Objects {
 
     /// The claims on all objects.
     pub fn claims(&self) -> impl Iterator<Item = u32> + '_ {
-        self.all.values().flat_map(|object| object.on.keys())
+        self.all.iter().flat_map(|row| row.1.on.iter())
     }
 
     /// The object that an event states, which is new if there is none; None if it states none.
@@ -128,7 +173,7 @@ impl Objects {
 
     /// The objects of this id that agree with what else is stated.
     pub fn find(&self, about: (Name, Option<Name>, Option<Name>)) -> Vec<u32> {
-        let named = self.by_id.get(&about.0).into_iter().flat_map(Few::iter);
+        let named = self.by_id.get(about.0).into_iter().flat_map(Few::iter);
         named.filter(|number| self.get(*number).agrees(about.1, about.2)).collect()
     }
 
@@ -136,7 +181,7 @@ impl Objects {
     pub fn add(&mut self, (id, identity, token_map): (Name, Option<Name>, Option<Name>)) -> u32 {
         let of = Object { object_id: Some(id), identity, token_map, ..Object::default() };
         let number = self.made(of);
-        self.by_id.entry(id).or_default().add(number);
+        self.by_id.entry(id).add(number);
         self.rest(number);
         number
     }
@@ -149,10 +194,10 @@ impl Objects {
                 self.unlist(oldest);
                 let id = self.get(oldest).object_id;
                 self.discard(oldest);
-                if let Some(named) = id.and_then(|id| self.by_id.get_mut(&id)) {
+                if let Some(named) = id.and_then(|id| self.by_id.get_mut(id)) {
                     named.remove(oldest);
                     if named.is_empty() {
-                        id.map(|id| self.by_id.remove(&id));
+                        id.map(|id| self.by_id.remove(id));
                     }
                 }
             }
@@ -160,13 +205,13 @@ impl Objects {
     }
 
     fn unlist(&mut self, number: u32) {
-        let Some(object) = self.all.get(&number) else { return };
+        let Some(object) = self.all.get(number) else { return };
         let contents = object.contents.iter().map(|content| indexed_content(*content));
-        for name in contents.chain(object.same.iter().map(|row| indexed(row.1))) {
-            if let Some(users) = self.users.get_mut(&name) {
+        for name in contents.chain(object.same().iter().map(|row| indexed(row.1))) {
+            if let Some(users) = self.users.get_mut(name) {
                 users.remove(number);
                 if users.is_empty() {
-                    self.users.remove(&name);
+                    self.users.remove(name);
                 }
             }
         }
@@ -174,22 +219,22 @@ impl Objects {
 
     /// An object is gone, unless others have keys of it.
     fn discard(&mut self, number: u32) {
-        if self.all.get(&number).is_some_and(|object| object.shared.is_empty()) {
-            self.all.remove(&number);
+        if self.all.get(number).is_some_and(|object| object.shared().is_empty()) {
+            self.all.remove(number);
         }
     }
 
     /// A claim is on its object.
     pub fn join(&mut self, number: u32, claim: u32) {
         self.idle.remove(number);
-        if let Some(object) = self.all.get_mut(&number) {
+        if let Some(object) = self.all.get_mut(number) {
             object.on.add(claim);
         }
     }
 
     /// A claim is no longer followed.
     pub fn leave(&mut self, number: u32, claim: u32) {
-        let Some(object) = self.all.get_mut(&number) else { return };
+        let Some(object) = self.all.get_mut(number) else { return };
         object.on.remove(claim);
         if !object.on.is_empty() {
             return;
@@ -203,7 +248,7 @@ impl Objects {
 
     /// An object without a name whose claim is forgotten, or on another object.
     pub fn forget(&mut self, number: u32) {
-        if self.all.get(&number).is_some_and(|object| object.object_id.is_none()) {
+        if self.all.get(number).is_some_and(|object| object.object_id.is_none()) {
             self.discard(number);
         }
     }
@@ -211,13 +256,13 @@ impl Objects {
     /// Call a function with the claims that a key belongs to, each with the position.
     pub fn owners(&self, claims: &Claims, key: Key, mut each: impl FnMut(u32, u64)) {
         let mut on = |object: &Object, position: u64| {
-            for claim in object.on.keys() {
+            for claim in object.on.iter() {
                 if position < claims[claim].extent() {
                     each(claim, position);
                 }
             }
         };
-        let users = self.users.get(&indexed(key));
+        let users = self.users.get(indexed(key));
         let identity = match key.of {
             Of::Object(number) => {
                 if users.is_none_or(|users| !users.contains(number)) {
@@ -243,43 +288,45 @@ impl Objects {
         found.add(number);
         let contents = object.contents.iter().map(|content| indexed_content(*content));
         let places = object.places.iter().map(|place| Key::position(number, place.0, place.1));
-        for key in contents.chain(places).chain(object.same.iter().map(|row| indexed(row.1))) {
-            found.extend(self.users.get(&key).into_iter().flat_map(Map::keys));
+        for key in contents.chain(places).chain(object.same().iter().map(|row| indexed(row.1))) {
+            found.extend(self.users.get(key).into_iter().flat_map(Map::keys));
         }
-        found.keys().flat_map(|each| self.get(each).on.keys()).collect()
+        found.keys().flat_map(|each| self.get(each).on.iter()).collect()
     }
 
     /// The cache identity of the objects that hold a content, if any.
     pub fn identity_of(&self, content: Name) -> Option<Name> {
-        self.users.get(&indexed_content(content))?.keys().find_map(|each| self.get(each).identity)
+        self.users.get(indexed_content(content))?.keys().find_map(|each| self.get(each).identity)
     }
 
     /// A copy of a position was stated before its content was.
     pub fn note_place(&mut self, key: Key) {
         if let Of::Object(number) = key.of {
-            if let Some(object) = self.all.get_mut(&number) {
-                object.add_place((key.group, key.name));
+            if let Some(object) = self.all.get_mut(number) {
+                object.places.add((key.group, key.name));
             }
         }
     }
 
     /// Move what is known of the positions of an object without a name to another object.
     pub fn move_places(&mut self, old: u32, new: u32, pool: &mut Pool) {
-        let places = self.all.get_mut(&old).map_or(Vec::new(), |o| std::mem::take(&mut o.places));
+        let Some(old) = self.all.get_mut(old) else { return };
+        let places = std::mem::take(&mut old.places);
+        let old = old.number;
         let renamed: Vec<_> = places
             .iter()
-            .map(|&(g, at)| (self.key(self.get(old), g, at), self.key(self.get(new), g, at)))
+            .map(|(g, at)| (self.key(self.get(old), g, at), self.key(self.get(new), g, at)))
             .collect();
         pool.rename(&renamed);
-        if let Some(object) = self.all.get_mut(&new) {
+        if let Some(object) = self.all.get_mut(new) {
             let known = object.contents.len() as u64;
-            places.into_iter().filter(|row| row.1 >= known).for_each(|row| object.add_place(row));
+            places.iter().filter(|row| row.1 >= known).for_each(|row| object.places.add(row));
         }
     }
 
     /// Take the identity and the map of positions that an event states first of an object.
     pub fn bind(&mut self, number: u32, event: &Event) {
-        if let Some(object) = self.all.get_mut(&number) {
+        if let Some(object) = self.all.get_mut(number) {
             object.identity = object.identity.or(event.cache_identity);
             object.token_map = object.token_map.or(event.token_map);
         }
@@ -321,7 +368,7 @@ impl Objects {
         let object = self.get(number);
         let named = |at: &(u64, u64)| known as u64 <= at.1 && at.1 < contents.len() as u64;
         let mut renamed = Vec::new();
-        for &(group, at) in object.places.iter().filter(|at| named(at)) {
+        for (group, at) in object.places.iter().filter(|at| named(at)) {
             let new = Key::content(object.identity, group, contents[at as usize]);
             let old = self.key(object, group, at);
             if !matches!(old.of, Of::Object(_)) && old.name != new.name {
@@ -332,16 +379,16 @@ impl Objects {
             }
             renamed.push((old, new));
         }
-        let object = self.all.get_mut(&number).expect("it is on its claim");
+        let object = self.all.get_mut(number).expect("it is on its claim");
         for (group, _) in &pool.groups {
             renamed.extend(more.iter().map(|&name| {
                 (Key::content(None, *group, name), Key::content(object.identity, *group, name))
             }));
         }
-        object.contents = contents.to_vec();
-        object.places.retain(|at| !named(at));
+        object.contents = contents.into();
+        object.places = object.places.iter().filter(|at| !named(at)).collect();
         for (at, content) in more.iter().enumerate() {
-            let users = self.users.entry(indexed_content(*content)).or_default();
+            let users = self.users.entry(indexed_content(*content));
             users.entry(number).add((known + at) as u64);
         }
         renamed.iter().for_each(|&(old, new)| self.relist(old, new));
@@ -353,15 +400,16 @@ impl Objects {
     /// contents say which.
     fn relist(&mut self, old: Key, new: Key) {
         let Of::Object(owner) = old.of else { return };
-        let mut users = self.users.remove(&old).unwrap_or_default();
+        let mut users = self.users.remove(old).unwrap_or_default();
         users.entry(owner).add(old.name);
         for (number, positions) in users.iter() {
-            let Some(object) = self.all.get_mut(&number) else { continue };
+            let Some(object) = self.all.get_mut(number) else { continue };
             let known = object.contents.len() as u64;
             for position in positions.iter().filter(|at| *at >= known) {
-                object.same.retain(|row| row.0 != (old.group, position));
-                object.same.push(((old.group, position), new));
-                self.users.entry(indexed(new)).or_default().entry(number).add(position);
+                let same = &mut object.united.get_or_insert_default().same;
+                same.retain(|row| row.0 != (old.group, position));
+                same.push(((old.group, position), new));
+                self.users.entry(indexed(new)).entry(number).add(position);
             }
         }
     }
@@ -384,16 +432,16 @@ impl Objects {
                         Of::Identity(identity) => Some(identity),
                         _ => None,
                     };
-                    let users = self.users.get(&indexed(one)).into_iter().flat_map(Map::iter);
+                    let users = self.users.get(indexed(one)).into_iter().flat_map(Map::iter);
                     let mut on = users.filter(|row| self.get(row.0).identity == identity);
                     let own = object.identity.is_none() || object.identity == identity;
                     own && on.any(|row| row.1.contains(position))
                 }
             };
-        self.all.get(&number).filter(|_| fits)?;
+        self.all.get(number).filter(|_| fits)?;
         if let Of::Object(of) = one.of {
-            if let Some(of) = self.all.get_mut(&of) {
-                of.shared.push((one.group, one.name));
+            if let Some(of) = self.all.get_mut(of) {
+                of.united.get_or_insert_default().shared.push((one.group, one.name));
             }
         }
         self.relist(other, one);
@@ -404,8 +452,7 @@ impl Objects {
     fn agree(&self, number: u32, contents: &[Name], names: &Names) -> Fine {
         let Some(own) = self.get(number).identity else { return Ok(()) };
         for content in contents {
-            for other in self.users.get(&indexed_content(*content)).into_iter().flat_map(Map::keys)
-            {
+            for other in self.users.get(indexed_content(*content)).into_iter().flat_map(Map::keys) {
                 if let Some(identity) = self.get(other).identity.filter(|each| *each != own) {
                     return contradiction(
                         Code::KeysContradict,

@@ -2,7 +2,7 @@
 
 use crate::breaks::{contradiction, Code, Fine};
 use crate::event::Group;
-use crate::map::{Few, Hashed, Set};
+use crate::map::{Few, Hashed, Row, Set};
 use crate::names::Name;
 use crate::objects::{Object, Objects};
 use crate::record;
@@ -68,19 +68,60 @@ impl Store for Key {
 }
 
 record! {
-    /// Where a key is held: in blocks of the GPU (None is one without an id), and in tiers.
+    /// How many copies each tier has, of those that have any.
     #[derive(Default)]
-    pub struct Copies { blocks: Few<Option<Name>>, tiers: Vec<(Name, u64)> }
+    pub struct Tiers { rows: Vec<(Name, u64)> }
+}
+
+impl Tiers {
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+    pub fn has(&self, tier: Name) -> bool {
+        self.rows.iter().any(|row| row.0 == tier)
+    }
+
+    pub fn add(&mut self, tier: Name, count: u64) {
+        match self.rows.iter_mut().find(|row| row.0 == tier) {
+            Some(row) => row.1 += count,
+            None => self.rows.push((tier, count)),
+        }
+    }
+
+    /// A tier has one more copy, or at least one.
+    pub fn store(&mut self, tier: Name, at_least_one: bool) {
+        if !(at_least_one && self.has(tier)) {
+            self.add(tier, 1);
+        }
+    }
+
+    /// A tier has one copy less; whether it had one.
+    pub fn lose(&mut self, tier: Name) -> bool {
+        let Some(at) = self.rows.iter().position(|row| row.0 == tier) else { return false };
+        self.rows[at].1 -= 1;
+        if self.rows[at].1 == 0 {
+            self.rows.remove(at);
+        }
+        true
+    }
+
+    /// A tier has none.
+    pub fn clear(&mut self, tier: Name) {
+        self.rows.retain(|row| row.0 != tier);
+    }
 }
 
 record! {
-    /// The blocks of the GPU and the copies in all tiers, by key. `changed` has the keys whose
-    /// copies changed since it was last emptied, with their tier; None is the GPU.
+    /// The blocks of the GPU and the copies in all other tiers, by key: blocks by their ids (None is
+    /// one without an id), and how many copies each tier has. `blocks` has where each block's key
+    /// is; None is a block of which the content is not known. `changed` has the keys whose copies
+    /// changed since it was last emptied, with whether that was on the GPU.
     #[derive(Default)]
     pub struct Pool {
         groups: Vec<(u64, Group)>,
-        blocks: Hashed<Name, Option<Key>>,
-        keys: Hashed<Key, Copies>,
+        blocks: Hashed<Name, Option<Row>>,
+        keys: Hashed<Key, Few<Option<Name>>>,
+        tiers: Hashed<Key, Tiers>,
         unnamed: Set<Key>,
         changed: Vec<(bool, Key)>,
     }
@@ -93,50 +134,63 @@ impl Pool {
 
     /// Whether a block holds the key.
     pub fn on_gpu(&self, key: Key) -> bool {
-        self.keys.get(&key).is_some_and(|copies| !copies.blocks.is_empty())
+        self.keys.contains(key)
     }
 
     /// Whether a tier other than the GPU has a copy of the key.
     pub fn in_tiers(&self, key: Key) -> bool {
-        self.keys.get(&key).is_some_and(|copies| !copies.tiers.is_empty())
+        self.tiers.contains(key)
     }
 
     /// Whether a block is known, or a tier holds a copy.
     pub fn holds_anything(&self) -> bool {
-        !(self.keys.is_empty() && self.blocks.is_empty())
+        !(self.keys.is_empty() && self.tiers.is_empty() && self.blocks.is_empty())
     }
 
-    fn tidy(&mut self, key: Key) {
-        if self.keys.get(&key).is_some_and(|c| c.blocks.is_empty() && c.tiers.is_empty()) {
-            self.keys.remove(&key);
-        }
+    /// Whether anything is known of a block.
+    pub fn knows(&self, block: Name) -> bool {
+        self.blocks.contains(block)
+    }
+
+    /// The key that a block holds, if it is known.
+    pub fn held(&self, block: Name) -> Option<Key> {
+        let row = self.blocks.get(block).copied()??;
+        self.keys.at(row).map(|row| row.0)
     }
 
     /// A block of the GPU holds this from now on; return the key that it held before.
     pub fn place(&mut self, key: Option<Key>, block: Option<Name>) -> Option<Key> {
-        let before = block.and_then(|block| self.blocks.get(&block).copied().flatten());
+        let before = block.and_then(|block| self.held(block));
         if let Some(held) = before.filter(|_| before != key) {
             self.release(held, block);
         }
-        if let Some(block) = block {
-            self.blocks.insert(block, key);
-        }
         if let Some(key) = key {
-            let copies = self.keys.entry(key).or_default();
-            if copies.blocks.is_empty() {
+            if !self.on_gpu(key) {
                 self.changed.push((true, key));
             }
-            if block.is_none() {
-                self.unnamed.add(key);
-            }
-            copies.blocks.add(block);
+            self.hold(key, block);
+        } else if let Some(block) = block {
+            self.blocks.insert(block, None);
         }
         before
     }
 
+    fn hold(&mut self, key: Key, block: Option<Name>) {
+        self.keys.entry(key).add(block);
+        match block {
+            None => {
+                self.unnamed.add(key);
+            }
+            Some(block) => {
+                self.blocks.insert(block, self.keys.row(key));
+            }
+        }
+    }
+
     /// A block of the GPU holds nothing any more; return what it held.
     pub fn free(&mut self, block: Name) -> Option<Key> {
-        let key = self.blocks.remove(&block).flatten();
+        let key = self.held(block);
+        self.blocks.remove(block);
         if let Some(key) = key {
             self.release(key, Some(block));
         }
@@ -145,7 +199,7 @@ impl Pool {
 
     /// The same of the block without an id that holds a key; whether there is one.
     pub fn free_unnamed(&mut self, key: Key) -> bool {
-        let found = self.keys.get(&key).is_some_and(|copies| copies.blocks.contains(None));
+        let found = self.keys.get(key).is_some_and(|blocks| blocks.contains(None));
         if found {
             self.release(key, None);
         }
@@ -154,95 +208,75 @@ impl Pool {
 
     /// No block of the GPU holds the key any more.
     pub fn free_all(&mut self, key: Key) {
-        let Some(copies) = self.keys.get(&key) else { return };
-        for block in copies.blocks.iter().collect::<Vec<_>>() {
+        let Some(blocks) = self.keys.get(key) else { return };
+        for block in blocks.iter().collect::<Vec<_>>() {
             if let Some(block) = block {
-                self.blocks.remove(&block);
+                self.blocks.remove(block);
             }
             self.release(key, block);
         }
     }
 
     fn release(&mut self, key: Key, block: Option<Name>) {
-        let Some(copies) = self.keys.get_mut(&key) else { return };
-        copies.blocks.remove(block);
+        let Some(blocks) = self.keys.get_mut(key) else { return };
+        blocks.remove(block);
+        if blocks.is_empty() {
+            self.keys.remove(key);
+            self.changed.push((true, key));
+        }
         if block.is_none() {
             self.unnamed.remove(key);
-        }
-        if copies.blocks.is_empty() {
-            self.changed.push((true, key));
-            self.tidy(key);
         }
     }
 
     /// A tier has one more copy of the key, or at least one.
     pub fn copy(&mut self, tier: Name, key: Key, at_least_one: bool) {
-        let tiers = &mut self.keys.entry(key).or_default().tiers;
-        match tiers.iter_mut().find(|row| row.0 == tier) {
-            Some(row) => row.1 += u64::from(!at_least_one),
-            None => tiers.push((tier, 1)),
-        }
+        self.tiers.entry(key).store(tier, at_least_one);
         self.changed.push((false, key));
     }
 
     /// A tier has one copy of the key less.
     pub fn drop_copy(&mut self, tier: Name, key: Key, shown: impl Fn(Name) -> String) -> Fine {
-        let rows = self.keys.get_mut(&key).map(|copies| &mut copies.tiers);
-        let found = rows.and_then(|rows| Some((rows.iter().position(|r| r.0 == tier)?, rows)));
-        let Some((at, rows)) = found else {
-            return contradiction(
-                Code::CopyNotThere,
-                format!("the tier {} loses a copy that it did not have", shown(tier)),
-            );
-        };
-        rows[at].1 -= 1;
-        if rows[at].1 == 0 {
-            rows.remove(at);
+        if !self.tiers.get_mut(key).is_some_and(|tiers| tiers.lose(tier)) {
+            let text = format!("the tier {} loses a copy that it did not have", shown(tier));
+            return contradiction(Code::CopyNotThere, text);
         }
-        self.changed.push((false, key));
         self.tidy(key);
         Ok(())
     }
 
+    /// The copies of a key in the tiers changed.
+    fn tidy(&mut self, key: Key) {
+        if self.tiers.get(key).is_some_and(Tiers::is_empty) {
+            self.tiers.remove(key);
+        }
+        self.changed.push((false, key));
+    }
+
     /// A tier holds nothing any more.
     pub fn clear(&mut self, tier: Name, gpu: Name) {
-        let changed = &mut self.changed;
-        self.keys.retain(|key, copies| {
-            if tier == gpu && !copies.blocks.is_empty() {
-                changed.push((true, *key));
-                copies.blocks = Few::default();
-            }
-            if copies.tiers.iter().any(|row| row.0 == tier) {
-                changed.push((false, *key));
-                copies.tiers.retain(|row| row.0 != tier);
-            }
-            !copies.blocks.is_empty() || !copies.tiers.is_empty()
-        });
         if tier == gpu {
-            self.blocks.clear();
+            let keys = std::mem::take(&mut self.keys);
+            self.changed.extend(keys.keys().map(|key| (true, key)));
+            self.blocks = Hashed::default();
             self.unnamed.clear();
+        }
+        let has = self.tiers.iter().filter(|row| row.1.has(tier));
+        for key in has.map(|row| row.0).collect::<Vec<_>>() {
+            self.tiers.entry(key).clear(tier);
+            self.tidy(key);
         }
     }
 
     /// Move what is known of keys to their new names, which is neither gain nor loss.
     pub fn rename(&mut self, renamed: &[(Key, Key)]) {
         for &(old, new) in renamed.iter().filter(|row| row.0 != row.1) {
-            let Some(moved) = self.keys.remove(&old) else { continue };
-            let copies = self.keys.entry(new).or_default();
-            if self.unnamed.remove(old).is_some() {
-                self.unnamed.add(new);
+            self.unnamed.remove(old);
+            for block in self.keys.remove(old).iter().flat_map(Few::iter) {
+                self.hold(new, block);
             }
-            for block in moved.blocks.iter() {
-                copies.blocks.add(block);
-                if let Some(block) = block {
-                    self.blocks.insert(block, Some(new));
-                }
-            }
-            for (tier, count) in moved.tiers {
-                match copies.tiers.iter_mut().find(|row| row.0 == tier) {
-                    Some(row) => row.1 += count,
-                    None => copies.tiers.push((tier, count)),
-                }
+            for (tier, count) in self.tiers.remove(old).into_iter().flat_map(|tiers| tiers.rows) {
+                self.tiers.entry(new).add(tier, count);
             }
         }
     }
@@ -256,9 +290,8 @@ impl Pool {
     /// `tiers`, in all tiers together.
     pub fn lead(&self, (objects, object): On, start: i64, end: i64, tiers: bool) -> i64 {
         let held = |group: u64, at: i64| {
-            self.keys.get(&objects.key(object, group, at as u64)).is_some_and(|copies| {
-                !copies.blocks.is_empty() || (tiers && !copies.tiers.is_empty())
-            })
+            let key = objects.key(object, group, at as u64);
+            self.on_gpu(key) || (tiers && self.in_tiers(key))
         };
         let end = if self.has_one_cache() { end } else { end.min(object.known()) };
         let mut most = start;
@@ -273,9 +306,9 @@ impl Pool {
             return most - start;
         }
         let whole = |end: i64| {
-            self.groups.iter().all(|(n, g)| {
-                g.ends(end) && (g.full || g.needs(start, end).all(|at| held(*n, at)))
-            })
+            self.groups
+                .iter()
+                .all(|(n, g)| g.ends(end) && (g.full || g.needs(start, end).all(|at| held(*n, at))))
         };
         (1..=most - start).rev().find(|length| whole(start + length)).unwrap_or(0)
     }

@@ -27,7 +27,7 @@ impl Ranks {
     /// A claim holds blocks of the GPU, or holds none.
     pub fn follow(&mut self, number: u32, ranked: bool, claims: &Claims) {
         let claim = &claims[number];
-        if let Some(before) = self.priority.remove(&number) {
+        if let Some(before) = self.priority.remove(number) {
             if let Some(count) = self.holders.get_mut(&before) {
                 *count -= 1;
                 if *count == 0 {

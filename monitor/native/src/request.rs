@@ -56,16 +56,16 @@ impl Requests {
 
     /// The request of this id that is not over.
     pub fn live(&self, name: Name) -> Option<&Request> {
-        self.live.get(&name)
+        self.live.get(name)
     }
 
     /// The request of this id, or the last that ended.
     pub fn get(&self, name: Name) -> Option<&Request> {
-        self.live.get(&name).or_else(|| self.over.get(name))
+        self.live.get(name).or_else(|| self.over.get(name))
     }
 
     pub fn get_mut(&mut self, name: Name) -> Option<&mut Request> {
-        self.live.get_mut(&name).or_else(|| self.over.get_mut(name))
+        self.live.get_mut(name).or_else(|| self.over.get_mut(name))
     }
 
     /// Whether the last request of this id has ended.
@@ -90,7 +90,7 @@ impl Requests {
             return Ok(None);
         }
         self.check(name, event, observes, tables)?;
-        if self.live.contains_key(&name) {
+        if self.live.contains(name) {
             return Ok(Some(name));
         }
         if self.over.contains(name) {
@@ -118,7 +118,7 @@ impl Requests {
 
     fn check(&self, name: Name, event: &Event, observes: Kinds, tables: &Tables) -> Fine {
         let kind = event.kind;
-        let in_hand = self.live.get(&name).is_some_and(|request| request.in_hand);
+        let in_hand = self.live.get(name).is_some_and(|request| request.in_hand);
         let arrivals = observes.has(event::REQUEST_ARRIVED);
         let ends = observes.has(event::REQUEST_FINISHED);
         if kind == event::REQUEST_ARRIVED && in_hand && ends {
@@ -155,7 +155,7 @@ impl Requests {
     /// A request is over; return the id that is forgotten for it, if any.
     pub fn finish(&mut self, name: Name) -> Option<Name> {
         self.count(name, -1);
-        let mut request = self.live.remove(&name).unwrap_or_else(Request::first);
+        let mut request = self.live.remove(name).unwrap_or_else(Request::first);
         self.in_hand.remove(name);
         request.in_hand = false;
         self.over.remove(name);
@@ -165,7 +165,7 @@ impl Requests {
     }
 
     fn count(&mut self, name: Name, sign: i64) {
-        if let Some(request) = self.live.get(&name).filter(|request| request.in_hand) {
+        if let Some(request) = self.live.get(name).filter(|request| request.in_hand) {
             self.needed += i128::from(sign * request.needed.unwrap_or(0));
             self.unknown += sign * i64::from(request.needed.is_none());
         }

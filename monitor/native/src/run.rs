@@ -8,11 +8,11 @@ use crate::event::{self, Event, Group, Kinds};
 use crate::map::{Hashed, Map, Set};
 use crate::names::{Name, Names};
 use crate::objects::Objects;
-use crate::pool::Pool;
+use crate::pool::{Pool, Tiers};
 use crate::ranks::Ranks;
 use crate::record;
 use crate::request::Requests;
-use crate::tables::{Tables, UNKNOWN};
+use crate::tables::Tables;
 
 record! {
     /// One run, from its first line or from a restatement. `ids` has the claims of the stream that
@@ -121,26 +121,27 @@ impl Run {
         let request = self.requests.of(event, observes, tables)?;
         let again = |name: &Name| over && !self.requests.is_over(*name);
         if let Some(name) = event.request_id.filter(again) {
-            for number in self.followers.remove(&name).iter().flat_map(Map::keys) {
+            for number in self.followers.remove(name).iter().flat_map(Map::keys) {
                 self.claims[number].drop_request(name, tables, names);
             }
         }
         Ok(request)
     }
 
-    /// Whether a request in hand is in a standing conflict with the responsible claims.
-    pub fn is_pressed(&self, observes: Kinds) -> i64 {
+    /// Whether a request in hand is in a standing conflict with the responsible claims; None if that
+    /// is unknown.
+    pub fn is_pressed(&self, observes: Kinds) -> Option<bool> {
         let (requests, total) = (&self.requests, self.capacity.total(ALWAYS));
         let observed = observes.has(event::REQUEST_ARRIVED);
-        let mut found = if observed { 0 } else { UNKNOWN };
+        let mut found = observed.then_some(false);
         for request in requests.in_hand.keys().filter_map(|name| requests.live(name)) {
             match (request.needed, request.usable, total) {
                 (Some(needed), Some(usable), Some(total)) => {
                     if needed <= usable && usable < total.saturating_add(needed) {
-                        return 1;
+                        return Some(true);
                     }
                 }
-                _ => found = UNKNOWN,
+                _ => found = None,
             }
         }
         found
@@ -163,14 +164,14 @@ impl Run {
     }
 
     pub fn following(&self, name: Name) -> Vec<u32> {
-        self.followers.get(&name).into_iter().flat_map(Map::keys).collect()
+        self.followers.get(name).into_iter().flat_map(Map::keys).collect()
     }
 
     pub fn unfollow(&mut self, name: Name, number: u32) {
-        if let Some(followers) = self.followers.get_mut(&name) {
+        if let Some(followers) = self.followers.get_mut(name) {
             followers.remove(number);
             if followers.is_empty() {
-                self.followers.remove(&name);
+                self.followers.remove(name);
             }
         }
     }
@@ -191,10 +192,11 @@ impl Run {
         self.ranks.follow(number, false, &self.claims);
         self.owing.remove(number);
         self.durations.timed.remove(number);
-        let followed = self.claims[number].seen.requests.iter();
-        for name in followed.map(|row| row.0).collect::<Vec<_>>() {
+        for name in self.claims[number].seen.requests.keys().collect::<Vec<_>>() {
             self.unfollow(name, number);
         }
-        self.claims[number].copies.clear();
+        if let Some(trail) = &mut self.claims[number].trail {
+            trail.copies = Tiers::default();
+        }
     }
 }

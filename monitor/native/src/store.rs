@@ -136,7 +136,7 @@ tuple!(A 0, B 1);
 tuple!(A 0, B 1, C 2);
 
 macro_rules! many {
-    ($($kind:ident [$($bound:tt)*] $item:ident),*) => {$(impl<T: Store + $($bound)*> Store for $kind<T> {
+    ($([$($bound:tt)*] $list:ty),*) => {$(impl<$($bound)*> Store for $list {
         fn put(&self, out: &mut Vec<u8>) {
             self.len().put(out);
             self.iter().for_each(|each| each.put(out));
@@ -149,7 +149,12 @@ macro_rules! many {
         }
     })*};
 }
-many!(Vec [Sized] x, VecDeque [Sized] x, BTreeSet [Ord] x);
+many!(
+    [T: Store] Vec<T>,
+    [T: Store] Box<[T]>,
+    [T: Store] VecDeque<T>,
+    [T: Store + Ord] BTreeSet<T>
+);
 
 macro_rules! map {
     ($([$($bound:tt)*] $map:ty),*) => {$(impl<$($bound)*> Store for $map {

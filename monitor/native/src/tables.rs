@@ -7,6 +7,7 @@ use crate::event::{self, Kind, Kinds};
 use crate::fields;
 use crate::names::{Name, Names};
 use crate::record;
+use crate::registers::{Registers, NONE};
 use crate::store::{Bytes, Store};
 
 /// An unknown value.
@@ -51,15 +52,25 @@ terms! {
 }
 
 /// What a term reads, besides the fields of the event. A claim is `was` and is `now`.
-#[derive(Clone, Copy, Default)]
+/// The registers of an observer are those of its scope from the place `first` on.
+#[derive(Clone, Copy)]
 pub struct Inputs<'a> {
     pub here: i64,
     pub threshold: i64,
-    pub was: &'a [i64],
-    pub now: &'a [i64],
-    pub request_was: &'a [i64],
-    pub request: &'a [i64],
-    pub own: &'a [i64],
+    pub was: &'a Registers,
+    pub now: &'a Registers,
+    pub request_was: &'a Registers,
+    pub request: &'a Registers,
+    pub own: &'a Registers,
+    pub first: usize,
+}
+
+impl<'a> Inputs<'a> {
+    /// Of a claim before an event.
+    pub fn of(threshold: i64, was: &'a Registers) -> Self {
+        let (now, request_was, request, own) = (&NONE, &NONE, &NONE, &NONE);
+        Self { here: 0, threshold, was, now, request_was, request, own, first: 0 }
+    }
 }
 
 record! {
@@ -93,7 +104,7 @@ record! {
         ranked: bool,
         obligations: Vec<u8>,
         offsets: Vec<usize>,
-        registers: Vec<i64>,
+        registers: Registers,
         kinds: Vec<Compiled>,
     }
 }
@@ -160,8 +171,8 @@ record! {
     pub struct Spec {
         kinds: Vec<OfKind>,
         sets: Sets,
-        claim: Vec<i64>,
-        request: Vec<i64>,
+        claim: Registers,
+        request: Registers,
         at: Places,
         unknown: Vec<usize>,
         states: Vec<String>,
@@ -238,12 +249,6 @@ impl Tables {
         self.kind_of.get(name).copied()
     }
 
-    /// Of each obligation of a mode, whether it is not followed for each request.
-    pub fn scoped(&self, mode: usize) -> Vec<bool> {
-        let obligations = self.modes[mode].obligations.iter();
-        obligations.map(|&number| !self.obligations[usize::from(number)].per_request).collect()
-    }
-
     pub fn mode_named(&self, name: Name) -> Option<usize> {
         self.mode_names.iter().position(|mode| *mode == Some(name))
     }
@@ -277,11 +282,11 @@ impl Tables {
             Term::Field(number) => field(number),
             Term::Here() => of.here,
             Term::Threshold() => of.threshold,
-            Term::Was(place) => of.was[usize::from(place)],
-            Term::Now(place) => of.now[usize::from(place)],
-            Term::RequestWas(place) => of.request_was[usize::from(place)],
-            Term::Request(place) => of.request[usize::from(place)],
-            Term::Own(place) => of.own[usize::from(place)],
+            Term::Was(place) => of.was.get(place.into()),
+            Term::Now(place) => of.now.get(place.into()),
+            Term::RequestWas(place) => of.request_was.get(place.into()),
+            Term::Request(place) => of.request.get(place.into()),
+            Term::Own(place) => of.own.get(of.first + usize::from(place)),
             Term::Not(one) => match self.eval(one, of, field) {
                 UNKNOWN => UNKNOWN,
                 value => i64::from(value == 0),

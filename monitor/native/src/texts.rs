@@ -5,9 +5,9 @@ use crate::record;
 pub const MAX_BLOCKS: i64 = (1 << 31) - 1;
 
 record! {
-    /// The positions that a claim needs, from `start` on.
+    /// The positions that a claim needs: so many from the first on.
     #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-    pub struct Predicate { start: i64, blocks: i64 }
+    pub struct Predicate { first: u32, count: u32 }
 }
 
 record! {
@@ -42,11 +42,17 @@ impl Predicate {
             _ => return None,
         };
         let fine = (1..=MAX_BLOCKS).contains(&blocks) && start + blocks <= MAX_BLOCKS;
-        fine.then_some(Self { start, blocks })
+        fine.then_some(Self { first: start as u32, count: blocks as u32 })
     }
 
+    pub fn start(self) -> i64 {
+        self.first.into()
+    }
+    pub fn blocks(self) -> i64 {
+        self.count.into()
+    }
     pub fn end(self) -> i64 {
-        self.start + self.blocks
+        self.start() + self.blocks()
     }
 }
 
