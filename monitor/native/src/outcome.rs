@@ -6,9 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::breaks::{Code, Place, Reason};
 use crate::claim::{Claim, Found};
 use crate::json::quote;
-use crate::judge::{Judge, News};
+use crate::judge::Judge;
 use crate::names::Name;
 use crate::record;
+use crate::state::News;
 use crate::tables::{INCONCLUSIVE, PENDING, SATISFIED, UNEXERCISED, VIOLATED};
 
 /// Whether the mode was kept.
