@@ -134,8 +134,8 @@ class BlockTracker:
         missing at the claim's end.
 
         Args:
-            uses: the contents of a request that loaded them, which looks up no others: of a claim
-                that is there by other requests nothing is stated.
+            uses: the contents of a request that loaded some of them. It looked up no others, so no
+                look-up is stated of a claim that is there only by other requests.
         """
         self._tick()
         groups = self._registry.groups
