@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from runtime_hooks.demo.engine import Asked, claim
+from runtime_hooks.demo.scenes import offloading
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
-from tests.runtime_hooks.envelopes import retain, span
+from tests.runtime_hooks.envelopes import retain, setting, span
 from tests_vllm.actions import (
     RESIDENT,
     after_a_minute,
@@ -26,11 +27,25 @@ from tests_vllm.actions import (
     reset,
     used,
 )
+from tests_vllm.architectures import configured
+from tests_vllm.drafts import NGRAMS, uncompiled
+from tests_vllm.engine import unchecked
+from tests_vllm.lora import ADAPTERS, adapted
 from tests_vllm.ranks import SECOND_OF_TWO, routed
 from tests_vllm.rows import Row, Setting, Twin, drill, twins
-from tests_vllm.tier import TIER
+from tests_vllm.tier import FILLER, PATH_A, PRESSING, TIER
 
-__all__ = ["HARD_TWINS", "L3", "LEFT_OUT", "OTHERS", "ROWS", "SEVERAL", "SWEEP"]
+__all__ = [
+    "HARD_TWINS",
+    "L3",
+    "LEFT_OUT",
+    "OTHERS",
+    "ROWS",
+    "SEVERAL",
+    "SWEEP",
+    "TWO_RANKS",
+    "UNARMED",
+]
 
 HARD, DEMOTABLE, EXPIRING = Mode.HARD_PROTECTED, Mode.DEMOTABLE, Mode.EXPIRING
 SOFT, BEST, OFF = Mode.SOFT_PRIORITY, Mode.BEST_EFFORT, Mode.OFFLOADABLE
@@ -69,6 +84,11 @@ def hinted(name: str, priority: int) -> Asked:
     """The same by a KV hint."""
     hint = retain(span(0, None, priority), message=name, scope="tenant")
     return (name, 20, {"kv_hints": hint})
+
+
+def set_to(name: str, priority: int) -> Asked:
+    """The same by vLLM's own hint for the blocks of one request."""
+    return (name, 20, {"kv_hints": setting(1, priority, claim_id=f"claim:{name}")})
 
 
 def ranked(first: int, second: int, asked: Callable[[str, int], Asked] = prioritized) -> Row:
@@ -133,6 +153,13 @@ DEMOTED_TWINS: Final = twins(
     Kind.CLAIM_DEMOTED,
     off="claim_demoted_before_loss",
     untold="ordered_lifecycle_events",
+)
+
+PRIORITY_TWINS: Final = twins(
+    Kind.CLAIM_UNMATERIALIZED,
+    Kind.CLAIM_BLOCK_LOST,
+    off="priority_influence",
+    untold="claim_scoped_telemetry",
 )
 
 ROWS: Final = {
@@ -274,24 +301,14 @@ ROWS: Final = {
         proofs=((60, 25, 85, 80, 5), (25, 70, 95, 80, 15)),
     ),
     "priority": ranked(1, 9),
-    "priority, swapped": replace(
-        ranked(9, 1),
-        twins=twins(
-            Kind.CLAIM_UNMATERIALIZED,
-            Kind.CLAIM_BLOCK_LOST,
-            off="priority_influence",
-            untold="claim_scoped_telemetry",
-        ),
-    ),
+    "priority, swapped": replace(ranked(9, 1), twins=PRIORITY_TWINS),
     "priority, equal": ranked(3, 3),
-    "priority, by hints": replace(
-        ranked(9, 1, hinted),
-        twins=twins(
-            Kind.CLAIM_UNMATERIALIZED,
-            Kind.CLAIM_BLOCK_LOST,
-            off="priority_influence",
-            untold="claim_scoped_telemetry",
-        ),
+    "priority, by hints": replace(ranked(9, 1, hinted), twins=PRIORITY_TWINS),
+    "priority, by vllm.set_priority": replace(  # it is set once its request has completed
+        ranked(9, 1, set_to),
+        told="end materialized end materialized end "
+        "evicted evicted unmaterialized evicted unmaterialized end",
+        twins=PRIORITY_TWINS,
     ),
     "best effort": Row(
         BEST,
@@ -426,6 +443,56 @@ OTHERS: Final = {
         looks=((10, 10),),
         twins=DEMOTED_TWINS,
     ),
+    "an adapter": Row(
+        HARD,
+        (
+            adapted("resident", 60, claim()),
+            ACTIVE,
+            adapted("resident", 61),
+            ("resident", 15),  # without the adapter
+        ),
+        code=0,
+        ends="refused 0",
+        victims=0,
+        told="accepted materialized end refused end reused end end",
+        named=CLAIM,
+        proofs=((60, 70, 130, 80, 50),),
+        looks=(0, 60),
+        more=lambda folder: ADAPTERS,
+        twins=HARD_TWINS,
+    ),
+    "an adapter, with an offload tier": replace(
+        PATH_A,
+        asks=(
+            adapted("resident", 61, claim(mode=OFF)),
+            ACTIVE,
+            FILLER,
+            PRESSING,
+            adapted("resident", 61),
+        ),
+        ends="refused 0 0",
+        looks=(0, 61),
+        more=lambda folder: ADAPTERS,
+    ),
+    "n-grams": replace(
+        L3,
+        more=lambda folder: NGRAMS,
+        under=uncompiled,
+        twins=HARD_TWINS,
+    ),
+    "a request that never fits": Row(
+        HARD,
+        (("resident", 40, claim(blocks=40)), ("huge", 70), ("active", 30)),
+        code=0,
+        ends="0 never_fits refused",
+        victims=0,
+        told="accepted materialized end refused end refused end",
+        named=CLAIM,
+        proofs=((40, 70, 110, 60, 50), (40, 30, 70, 60, 10)),
+        usable=60,
+        under=unchecked,
+        twins=HARD_TWINS,
+    ),
     "the second of two ranks": RANK,
     "routes to the second of two ranks": Row(
         ROUTED,
@@ -451,6 +518,45 @@ OTHERS: Final = {
     ),
 }
 """Scenarios that the models of the pool do not have: several caches, changed modes, ranks."""
+
+
+class InTwo(NamedTuple):
+    """A row or its twin, with a spec of `tests_vllm.specs` for the tier, and the exit code that is
+    due.
+    """
+
+    row: str
+    twin: str = ""
+    spec: str = ""
+    code: int = 0
+
+
+TWO_RANKS: Final = {
+    "a hard claim": InTwo("L3 hard claim"),
+    "a hard claim, not enforced": InTwo("L3 hard claim", "not enforced", code=1),
+    "a hard claim, not told": InTwo("L3 hard claim", "not told", code=1),
+    "a hard claim, misattributed": InTwo("L3 hard claim", "misattributed", code=1),
+    "a tier": InTwo("path A, success"),
+    "a tier, not told": InTwo("path A, success", "not told", code=1),
+    "one rank fails to load": InTwo("path B, a load that fails", spec="SecondFailingSpec"),
+    "one rank fails to store": InTwo("a store that fails", spec="SecondUnstoringSpec"),
+    "one rank fails to compare": InTwo("path A, success", spec="SecondUncheckedSpec", code=3),
+    "several caches": InTwo("several caches, hard claim"),
+    "several tiers": InTwo("several tiers"),
+}
+"""Rows whose model is split over two processes (`tests_vllm.two_ranks`)."""
+
+UNARMED: Final[dict[str, tuple[dict[str, Any], str]]] = {
+    "chunks alone": (
+        configured("llama 4, chunks alone"),
+        "no cache of the model is of full attention",
+    ),
+    "chunks, with an offload tier": (
+        {**configured("llama 4"), **offloading()},
+        "a cache of the model is chunked, and a load brings its last chunk alone back",
+    ),
+}
+"""Engines that are not armed: the configuration, and the reason."""
 
 SWEEP: Final = {
     f"{policy}, {usable} blocks": row
