@@ -13,9 +13,10 @@ from spec.events.alphabet import Kind
 from tests_vllm.connectors import saving
 from tests_vllm.drafts import drafting
 from tests_vllm.images import images, pictured
+from tests_vllm.others import SEVERAL
 from tests_vllm.own_connector import owning
 from tests_vllm.rows import Row, Twin, drill
-from tests_vllm.table import HARD_TWINS, L3, ROWS, SEVERAL
+from tests_vllm.table import HARD_TWINS, L3, ROWS
 from tests_vllm.tier import FAILED, LEFT
 
 __all__ = ["TRIED_LATER"]

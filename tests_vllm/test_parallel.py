@@ -17,7 +17,7 @@ from runtime_hooks.engines.shared.engine import EVERYWHERE, unfit_config
 from runtime_hooks.engines.shared.parallel import rank_of
 from runtime_hooks.routing.rank import Rank, rank_in
 from tests_vllm.conftest import LONG_S, Keep
-from tests_vllm.table import TWO_RANKS
+from tests_vllm.others import TWO_RANKS
 from tests_vllm.test_table import ALL
 
 TIER = KVTransferConfig(kv_connector="OffloadingConnector", kv_role="kv_both")

@@ -23,9 +23,10 @@ from spec.events.alphabet import CONFLICT_ACTIONS, FACTS, Kind
 from spec.language.verdicts import Verdict
 from tests_vllm.conftest import Make
 from tests_vllm.later import TRIED_LATER
+from tests_vllm.others import OTHERS, UNARMED
 from tests_vllm.rows import AHEAD, Setting, ordered, story
 from tests_vllm.stage import Played, end_of, play
-from tests_vllm.table import LEFT_OUT, OTHERS, ROWS, SWEEP, UNARMED
+from tests_vllm.table import LEFT_OUT, ROWS, SWEEP
 
 ADAPTER: Any = adapter_of(installed())[0]
 MORE = {**OTHERS, **(TRIED_LATER if ADAPTER.tried.several else {})}

@@ -1,7 +1,7 @@
 """An engine whose model is split over two processes (tensor parallel): `python -m
 tests_vllm.two_ranks FOLDER NAME`.
 
-NAME is one of `tests_vllm.table.TWO_RANKS`. Prints, as JSON, how each request ended, what was
+NAME is one of `tests_vllm.others.TWO_RANKS`. Prints, as JSON, how each request ended, what was
 reported, what the check exits with, and the obligations that are violated. A CPU needs heads of 64
 numbers for it, and a core for each rank.
 """
@@ -22,9 +22,10 @@ from runtime_hooks.demo import tiny
 from spec.language.verdicts import Verdict
 from tests_vllm.architectures import ARCHITECTURES
 from tests_vllm.later import TRIED_LATER
+from tests_vllm.others import OTHERS, TWO_RANKS
 from tests_vllm.rows import story
 from tests_vllm.stage import end_of, play
-from tests_vllm.table import OTHERS, ROWS, TWO_RANKS
+from tests_vllm.table import ROWS
 
 SPLIT = {"hidden_size": 128, "head_dim": 64, "num_key_value_heads": 2}
 
