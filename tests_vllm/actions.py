@@ -6,9 +6,10 @@ import json
 import time
 from collections.abc import Callable
 from itertools import takewhile
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from runtime_hooks.controller.operator import Operator
+from runtime_hooks.demo.tiny import BLOCK
 from tests_vllm.engine import Engine
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "left",
     "look",
     "lose_first",
+    "outcome",
     "reset",
     "used",
 ]
@@ -31,6 +33,11 @@ Act: TypeAlias = Callable[[Engine], object]
 """Something that is done to an engine; what it returns, but None, is kept."""
 
 RESIDENT = ("resident", 60)
+
+
+def outcome(output: Any) -> object:
+    """How a request ended: why it was not served, or how many of its blocks were cached."""
+    return output.outputs[0].stop_reason or output.num_cached_tokens // BLOCK
 
 
 def look(engine: Engine) -> tuple[int, int]:

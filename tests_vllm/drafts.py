@@ -2,13 +2,43 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import Any, Final
+from unittest.mock import patch
 
 from runtime_hooks.demo import tiny
 from tests_vllm.architectures import ARCHITECTURES
 
-__all__ = ["drafting"]
+__all__ = ["NGRAMS", "drafting", "uncompiled"]
+
+NGRAMS: Final = {
+    "speculative_config": {
+        "method": "ngram",
+        "num_speculative_tokens": 3,
+        "prompt_lookup_min": 1,
+        "prompt_lookup_max": 3,
+    }
+}
+"""The configuration of an engine that drafts three tokens by n-grams."""
+
+
+@contextmanager
+def uncompiled() -> Iterator[None]:
+    """vLLM's own search of n-grams, which here is not compiled."""
+
+    def plain(*args: Any, **_: Any) -> Any:
+        return args[0] if args and callable(args[0]) else lambda function: function
+
+    numba: Any = ModuleType("numba")
+    numba.jit = numba.njit = plain
+    numba.prange, numba.get_num_threads = range, lambda: 1
+    numba.set_num_threads = lambda count: None
+    with patch.dict(sys.modules, {"numba": numba}):
+        yield
 
 
 def drafting(method: str, folder: Path, model: str = "") -> dict[str, Any]:

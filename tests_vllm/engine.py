@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import gc
+from contextlib import AbstractContextManager
 from typing import Any, Final
+from unittest.mock import patch
 
+from vllm.v1.core import kv_cache_utils
 from vllm.v1.request import Request
 
 from runtime_hooks.demo.engine import Asked, sampling
@@ -12,7 +15,7 @@ from runtime_hooks.demo.engine import Engine as DemoEngine
 from runtime_hooks.demo.tiny import tokens
 from spec.events.canonical import Event
 
-__all__ = ["Engine", "freeze"]
+__all__ = ["Engine", "freeze", "unchecked"]
 
 _COLLECTED_EVERY: Final = 16  # engines; one that has ended leaves some megabytes
 _unfreeze = gc.unfreeze  # tests replace it
@@ -28,6 +31,11 @@ def freeze(turn: int) -> None:
         _unfreeze()
         gc.collect()
     gc.freeze()
+
+
+def unchecked() -> AbstractContextManager[object]:
+    """vLLM starts although the pool does not hold one request of the whole context."""
+    return patch.object(kv_cache_utils, "_check_enough_kv_cache_memory", lambda *given: None)
 
 
 class Engine(DemoEngine):

@@ -9,11 +9,14 @@ from typing import Any, Final
 from runtime_hooks.demo.engine import claim
 from runtime_hooks.demo.scenes import offloading
 from spec.claims.claim import Mode
+from spec.events.alphabet import Kind
 from tests_vllm.connectors import saving
 from tests_vllm.drafts import drafting
+from tests_vllm.images import images, pictured
+from tests_vllm.others import SEVERAL
 from tests_vllm.own_connector import owning
-from tests_vllm.rows import Row, Twin
-from tests_vllm.table import HARD_TWINS, L3, ROWS, SEVERAL
+from tests_vllm.rows import Row, Twin, drill
+from tests_vllm.table import HARD_TWINS, L3, ROWS
 from tests_vllm.tier import FAILED, LEFT
 
 __all__ = ["TRIED_LATER"]
@@ -51,6 +54,24 @@ TRIED_LATER: Final = {
         worker="FailingSpec",
         model="gpt-oss",
         twins={"not enforced": Twin({"enforce": ()}, "restoration_failure_outcome")},
+    ),
+    "an image": Row(
+        Mode.HARD_PROTECTED,
+        (
+            pictured("red", claim(blocks=20)),
+            ("active", 70),
+            pictured("red"),
+            pictured("blue"),  # the same tokens
+        ),
+        code=0,
+        ends="refused",
+        victims=0,
+        told="accepted materialized end refused end reused end end",
+        named=("claim:resident",),
+        proofs=((20, 70, 90, 80, 10),),
+        looks=(0, 20, 1),
+        more=images,
+        twins=HARD_TWINS,
     ),
     "Mamba 2 in vLLM's own scheduler": replace(  # its steps are not computed
         SEVERAL, proofs=((15, 27, 42, 40, 2),), usable=40, model="granite 4"
@@ -110,5 +131,24 @@ TRIED_LATER: Final = {
         tier="",
         more=tiers,
         twins={"not told": ROWS["path A, success"].twins["not told"]},  # a disk has all copies
+    ),
+    "several tiers, several caches": Row(
+        Mode.OFFLOADABLE,
+        (
+            ("prefix", 13, claim("claim:p", 12, Mode.OFFLOADABLE)),
+            ("filler", 1),
+            ("active", 18),
+            ("more", 18),
+            ("prefix", 13),
+        ),
+        code=0,
+        ends="0 0 0 0 12",
+        victims=36,
+        told=f"{LEFT} evicted evicted end evicted "
+        "restore_required loaded loaded restored reused evicted evicted end",
+        usable=44,
+        model="gpt-oss",
+        more=tiers,
+        twins={"not told": Twin(drill(Kind.CLAIM_RESTORED), "offload_restorability")},
     ),
 }

@@ -12,10 +12,11 @@ from vllm.v1.executor.uniproc_executor import UniProcExecutor
 
 from runtime_hooks.control.folder import routes_of_server
 from runtime_hooks.demo.engine import sampling
-from runtime_hooks.demo.tiny import BLOCK, tokens
+from runtime_hooks.demo.tiny import tokens
 from runtime_hooks.routing.router import Asked, Choice, Router, marked
 from runtime_hooks.routing.routes import RouteTable
 from runtime_hooks.settings.config import Routing
+from tests_vllm.actions import outcome
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -80,6 +81,6 @@ def routed(name: str, blocks: int, *, elsewhere: bool = False) -> Act:
         choice = router.choose(Asked(name, tokens(name, blocks)), (0.0, 0.0), lambda _: None)
         assert choice.rank in (1, None)  # None: the load balancer may choose this rank
         output = send(engine, name, blocks, choice, elsewhere=elsewhere)
-        return choice.why, output.outputs[0].stop_reason or output.num_cached_tokens // BLOCK
+        return choice.why, outcome(output)
 
     return act

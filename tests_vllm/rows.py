@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -66,6 +67,7 @@ class Row:
         model: one of `tests_vllm.architectures`, with several caches; by default one of full
             attention.
         more: of the engine's configuration, with files in a folder.
+        under: what holds in this process while the engine runs.
     """
 
     mode: Mode
@@ -83,6 +85,7 @@ class Row:
     worker: str = ""
     model: str = ""
     more: Callable[[Path], dict[str, Any]] = lambda folder: {}
+    under: Callable[[], AbstractContextManager[object]] = nullcontext
     twins: Mapping[str, Twin] = field(default_factory=dict)
 
     def engine(self, folder: Path) -> dict[str, Any]:

@@ -38,9 +38,13 @@ def play(row: Row, folder: Path, settings: Setting | None = None, **engine: Any)
     Args:
         engine: more of the engine's configuration.
     """
-    changed = {**row.settings, **(settings or {})}
+    with row.under():
+        return _play(row, folder, {**row.settings, **(settings or {})}, engine)
+
+
+def _play(row: Row, folder: Path, settings: Setting, engine: dict[str, Any]) -> Played:
     configured = {"disable_log_stats": False, **row.engine(folder), **engine}
-    stage = Engine(folder, row.usable, changed, **configured)
+    stage = Engine(folder, row.usable, settings, **configured)
     written = stage.trace
     answers: list[Answer] = []
     looks: list[object] = []
@@ -65,4 +69,5 @@ def end_of(answer: Answer) -> str:
     return {
         "protected_resident_capacity_refused": "refused",
         "claim_restoration_failed": "not_restored",
+        "request_exceeds_kv_pool": "never_fits",
     }.get(str(answer.stop_reason), str(answer.finish_reason))

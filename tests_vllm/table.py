@@ -13,7 +13,7 @@ from typing import Any, Final
 from runtime_hooks.demo.engine import Asked, claim
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
-from tests.runtime_hooks.envelopes import retain, span
+from tests.runtime_hooks.envelopes import retain, setting, span
 from tests_vllm.actions import (
     RESIDENT,
     after_a_minute,
@@ -26,11 +26,20 @@ from tests_vllm.actions import (
     reset,
     used,
 )
-from tests_vllm.ranks import SECOND_OF_TWO, routed
 from tests_vllm.rows import Row, Setting, Twin, drill, twins
 from tests_vllm.tier import TIER
 
-__all__ = ["HARD_TWINS", "L3", "LEFT_OUT", "OTHERS", "ROWS", "SEVERAL", "SWEEP"]
+__all__ = [
+    "ACTIVE",
+    "CLAIM",
+    "DEMOTED_TWINS",
+    "HARD_TWINS",
+    "L3",
+    "LEFT_OUT",
+    "ROWS",
+    "SWEEP",
+    "claimed",
+]
 
 HARD, DEMOTABLE, EXPIRING = Mode.HARD_PROTECTED, Mode.DEMOTABLE, Mode.EXPIRING
 SOFT, BEST, OFF = Mode.SOFT_PRIORITY, Mode.BEST_EFFORT, Mode.OFFLOADABLE
@@ -48,12 +57,6 @@ def claimed(mode: Mode, **more: Any) -> Asked:
     return (*RESIDENT, claim(mode=mode, **more))
 
 
-def changed(mode: Mode) -> Asked:
-    """A small request by which the owner has the claim in another mode, under another id."""
-    own = {"claim_id": CLAIM[0], "owner_scope": "tenant"}
-    return ("small", 1, {"change_mode": {**own, "successor": "claim:2", "protection_mode": mode}})
-
-
 def step(blocks: int, *, last: bool = False) -> Asked:
     """A step of an agent's job."""
     pin = {"job_id": "agent", "last_step": last, "ttl": "60 s", "owner_scope": "tenant"}
@@ -69,6 +72,11 @@ def hinted(name: str, priority: int) -> Asked:
     """The same by a KV hint."""
     hint = retain(span(0, None, priority), message=name, scope="tenant")
     return (name, 20, {"kv_hints": hint})
+
+
+def set_to(name: str, priority: int) -> Asked:
+    """The same by vLLM's own hint for the blocks of one request."""
+    return (name, 20, {"kv_hints": setting(1, priority, claim_id=f"claim:{name}")})
 
 
 def ranked(first: int, second: int, asked: Callable[[str, int], Asked] = prioritized) -> Row:
@@ -133,6 +141,13 @@ DEMOTED_TWINS: Final = twins(
     Kind.CLAIM_DEMOTED,
     off="claim_demoted_before_loss",
     untold="ordered_lifecycle_events",
+)
+
+PRIORITY_TWINS: Final = twins(
+    Kind.CLAIM_UNMATERIALIZED,
+    Kind.CLAIM_BLOCK_LOST,
+    off="priority_influence",
+    untold="claim_scoped_telemetry",
 )
 
 ROWS: Final = {
@@ -274,24 +289,14 @@ ROWS: Final = {
         proofs=((60, 25, 85, 80, 5), (25, 70, 95, 80, 15)),
     ),
     "priority": ranked(1, 9),
-    "priority, swapped": replace(
-        ranked(9, 1),
-        twins=twins(
-            Kind.CLAIM_UNMATERIALIZED,
-            Kind.CLAIM_BLOCK_LOST,
-            off="priority_influence",
-            untold="claim_scoped_telemetry",
-        ),
-    ),
+    "priority, swapped": replace(ranked(9, 1), twins=PRIORITY_TWINS),
     "priority, equal": ranked(3, 3),
-    "priority, by hints": replace(
-        ranked(9, 1, hinted),
-        twins=twins(
-            Kind.CLAIM_UNMATERIALIZED,
-            Kind.CLAIM_BLOCK_LOST,
-            off="priority_influence",
-            untold="claim_scoped_telemetry",
-        ),
+    "priority, by hints": replace(ranked(9, 1, hinted), twins=PRIORITY_TWINS),
+    "priority, by vllm.set_priority": replace(  # it is set once its request has completed
+        ranked(9, 1, set_to),
+        told="end materialized end materialized end "
+        "evicted evicted unmaterialized evicted unmaterialized end",
+        twins=PRIORITY_TWINS,
     ),
     "best effort": Row(
         BEST,
@@ -349,108 +354,6 @@ def hard_at(usable: int) -> Row:
     told = "accepted materialized end end"
     return replace(L3, usable=usable, ends="0 0", told=told, named=(), proofs=(), twins={})
 
-
-SEVERAL: Final = Row(  # of gpt-oss: 12 blocks, and the last 4 with a window
-    HARD,
-    (("prefix", 12, claim("claim:p", 12)), ("active", 18), ("prefix", 13)),
-    code=0,
-    ends="0 refused 12",
-    victims=0,
-    told="accepted materialized end refused end reused end",
-    named=("claim:p",),
-    proofs=((16, 36, 52, 44, 8),),
-    usable=44,
-    model="gpt-oss",
-    twins=HARD_TWINS,
-)
-
-STRONGER: Final = Row(
-    HARD,
-    (claimed(SOFT, priority=1), changed(HARD), ACTIVE, look),
-    code=0,
-    ends="0 0 refused",
-    victims=0,
-    told="materialized end accepted materialized released end refused end",
-    named=("claim:2",),
-    proofs=((60, 70, 130, 80, 50),),
-    looks=((60, 60),),
-    twins=HARD_TWINS,
-)
-WEAKER: Final = Row(
-    HARD,
-    (claimed(HARD), ACTIVE, changed(DEMOTABLE), look, ACTIVE, look),
-    code=0,
-    ends="0 refused 0 0",
-    victims=51,
-    told="accepted materialized end refused end accepted materialized released end "
-    "demoted evicted end",
-    named=CLAIM,
-    proofs=((60, 70, 130, 80, 50),),
-    looks=((60, 60), (10, 10)),
-    twins={
-        **HARD_TWINS,
-        "end not told": Twin(drill(Kind.CLAIM_RELEASED), "ordered_lifecycle_events"),
-    },
-)
-RANK: Final = Row(
-    HARD,
-    (claimed(HARD), routed("resident", 61), routed(*ACTIVE, elsewhere=True), ACTIVE, look),
-    code=0,
-    ends="0 refused",
-    victims=0,
-    told="accepted materialized end reused end routed_elsewhere end refused end",
-    named=CLAIM,
-    proofs=((60, 70, 130, 80, 50),),
-    looks=(("prefix", 60), ("balancer", "request_routed_elsewhere"), (60, 60)),
-    more=lambda folder: SECOND_OF_TWO,
-    twins=twins(
-        Kind.REQUEST_ROUTED_ELSEWHERE,
-        REFUSED,
-        off="victim_exclusion_before_violation",
-        untold="explicit_conflict_action",
-        misnamed="blocking_claim_ids",
-    ),
-)
-
-OTHERS: Final = {
-    "several caches, hard claim": SEVERAL,
-    "a changed mode, stronger": STRONGER,
-    "a changed mode, weaker": WEAKER,
-    "a changed mode, then a demotion": Row(
-        DEMOTABLE,
-        (claimed(HARD), changed(DEMOTABLE), ACTIVE, look),
-        code=0,
-        ends="0 0 0",
-        victims=51,
-        told="accepted materialized end accepted materialized released end demoted evicted end",
-        looks=((10, 10),),
-        twins=DEMOTED_TWINS,
-    ),
-    "the second of two ranks": RANK,
-    "routes to the second of two ranks": Row(
-        ROUTED,
-        (claimed(ROUTED), routed("resident", 61), ACTIVE, look, routed("resident", 61), look),
-        code=0,
-        ends="0 0",
-        victims=102,
-        told="materialized end cost_reported placement_reported reused reuse_reported end "
-        "evicted unmaterialized end cost_reported placement_reported evicted reuse_reported "
-        "materialized end",
-        looks=(("prefix", 60), (10, 10), ("prefix", 10), (60, 60)),
-        more=lambda folder: SECOND_OF_TWO,
-        twins={
-            "cost not told": Twin(drill(Kind.ROUTE_COST_REPORTED), "route_cost_attribution"),
-            "placement not told": Twin(
-                drill(Kind.ROUTE_PLACEMENT_REPORTED), "placement_attribution"
-            ),
-            "reuse not told": Twin(drill(Kind.ROUTE_REUSE_REPORTED), "reuse_routing_attribution"),
-            "misattributed": Twin(
-                drill(Kind.ROUTE_PLACEMENT_REPORTED, other="claim:other"), "placement_attribution"
-            ),
-        },
-    ),
-}
-"""Scenarios that the models of the pool do not have: several caches, changed modes, ranks."""
 
 SWEEP: Final = {
     f"{policy}, {usable} blocks": row

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-import torch
-from safetensors.torch import save_file
 from vllm import SamplingParams
-from vllm.lora.request import LoRARequest
 from vllm.v1.core.sched.async_scheduler import AsyncScheduler
 
 from monitor.check.files import EXIT_CODES
@@ -22,7 +19,9 @@ from runtime_hooks.demo.tiny import tokens
 from spec.claims.claim import Mode
 from spec.stream.outcome import ModeVerdict
 from tests_vllm.conftest import Make
+from tests_vllm.drafts import NGRAMS, uncompiled
 from tests_vllm.engine import Engine
+from tests_vllm.lora import ADAPTERS, poet
 from tests_vllm.rows import story
 from tests_vllm.stage import end_of, play
 from tests_vllm.table import ROWS
@@ -96,24 +95,10 @@ class TestDrafts:
     """Speculative decoding by n-grams: vLLM's own, which here is not compiled."""
 
     @pytest.fixture
-    def drafting(self, monkeypatch: pytest.MonkeyPatch, make: Make) -> Engine:
+    def drafting(self, make: Make) -> Iterator[Engine]:
         """An engine that drafts three tokens."""
-
-        def plain(*args: Any, **_: Any) -> Any:
-            return args[0] if args and callable(args[0]) else lambda function: function
-
-        numba: Any = ModuleType("numba")
-        numba.jit = numba.njit = plain
-        numba.prange, numba.get_num_threads = range, lambda: 1
-        numba.set_num_threads = lambda count: None
-        monkeypatch.setitem(sys.modules, "numba", numba)
-        drafts = {
-            "method": "ngram",
-            "num_speculative_tokens": 3,
-            "prompt_lookup_min": 1,
-            "prompt_lookup_max": 3,
-        }
-        return make(engine={"speculative_config": drafts, "disable_log_stats": False})
+        with uncompiled():
+            yield make(engine={**NGRAMS, "disable_log_stats": False})
 
     def counted(self, engine: Engine, name: str) -> float:
         """A counter of vLLM's."""
@@ -162,31 +147,15 @@ def arrivals(engine: Engine) -> list[SimpleNamespace]:
     return [SimpleNamespace(**line) for line in lines if line["kind"] == "request_arrived"]
 
 
-def adapter(at: Path) -> str:
-    """An adapter of the tiny model, with random weights; the folder that holds it."""
-    at.mkdir()
-    config = {"peft_type": "LORA", "r": 8, "lora_alpha": 16, "bias": "none"}
-    (at / "adapter_config.json").write_text(json.dumps({**config, "target_modules": ["q_proj"]}))
-    source = torch.Generator().manual_seed(0)
-    weights = {}
-    for layer in range(2):
-        name = f"base_model.model.model.layers.{layer}.self_attn.q_proj"
-        weights[f"{name}.lora_A.weight"] = torch.randn(8, 64, generator=source)
-        weights[f"{name}.lora_B.weight"] = torch.randn(64, 8, generator=source)
-    save_file(weights, str(at / "adapter_model.safetensors"))
-    return str(at)
-
-
 class TestAdapter:
     def test_lora(self, make: Make, tmp_path: Path) -> None:
         """A claim with an adapter is on that adapter's blocks: the same prompt without it shares
         none of them, and a claim that states the adapter for a request without it is rejected."""
-        engine = make(engine={"enable_lora": True, "max_lora_rank": 8, "max_loras": 1})
-        poet = LoRARequest("poet", 1, adapter(tmp_path / "poet"))
+        engine, lora = make(engine=ADAPTERS), poet(tmp_path)
         prompt = tokens("resident", 60)
-        (claimed,) = generate(engine, (prompt, 1, claim()), lora=poet)
+        (claimed,) = generate(engine, (prompt, 1, claim()), lora=lora)
         (plain,) = generate(engine, (prompt[: 20 * 32], 1, None))
-        (again,) = generate(engine, (prompt, 1, None), lora=poet)
+        (again,) = generate(engine, (prompt, 1, None), lora=lora)
         assert [0, 0, 59 * 32] == [each.num_cached_tokens for each in (claimed, plain, again)]
         assert claimed.outputs[0].token_ids == again.outputs[0].token_ids
         (accepted,) = engine.armed.attachments[0].controller._registry.live.values()

@@ -166,6 +166,26 @@ class TestTier:
         assert f"{back} lost {back} reused" == told(engine)
         assert KEPT is engine.judge(OFF).verdict
 
+    def test_computed_meanwhile(self, make: Make, model: str) -> None:
+        """A request loads more than a claim, and not the window or the state at the claim's end;
+        another one computes the claim meanwhile. The first one is no reuse of the claim."""
+        slow = {"spec_name": "SlowSpec", "spec_module_path": "tests_vllm.specs"}
+        engine = make(3 * SUMS[model].usable, engine=with_tier(model, **slow))
+        serve(engine, "prefix", 17, claim("claim:p", 12, OFF))
+        engine.serve(("filler", 1))
+        reset(engine)
+        scheduler = engine.core.scheduler
+        scheduler.add_request(engine.request(("prefix", 18)))
+        engine.core.step()
+        other = engine.request(("prefix", 12))
+        other.request_id, other.skip_reading_prefix_cache = "other", True
+        scheduler.add_request(other)
+        while scheduler.requests:
+            engine.core.step()
+        loaded, *_, last = told(engine).split()
+        assert ("lost", "loaded") == (loaded, last)
+        assert KEPT is engine.judge(OFF).verdict
+
 
 def test_no_groups(make: Make, tmp_path: Path) -> None:
     """Where a connector does not know of groups vLLM makes one of all caches: a claim that its

@@ -198,13 +198,6 @@ def test_linear_attention(make: Make) -> None:
     assert ModeVerdict.KEPT is engine.judge(HARD).verdict
 
 
-def test_chunks_alone(make: Make, caplog: pytest.LogCaptureFixture) -> None:
-    """A model whose every cache is chunked is not armed, and is served."""
-    engine = make(44, engine=configured("llama 4, chunks alone"))
-    assert "not armed: no cache of the model is of full attention" in caplog.text
-    assert ["length"] == [answer.finish_reason for answer in engine.serve(("prompt", 10))]
-
-
 @pytest.mark.deep
 def test_latent_attention(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     """Latent attention (MLA) is one cache, as full attention is. Most CPUs cache no prefixes of it,

@@ -6,14 +6,13 @@ import base64
 import io
 import json
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import openai
 import pytest
-from PIL import Image
 
 from monitor.check import files
-from runtime_hooks.demo.engine import claim, sampling, without_epoch
+from runtime_hooks.demo.engine import claim, without_epoch
 from runtime_hooks.demo.tiny import tokens
 from runtime_hooks.engines import adapter_of, installed
 from spec.claims.claim import Mode
@@ -21,107 +20,18 @@ from spec.contract.modes import Bundle
 from spec.stream.outcome import ModeVerdict
 from tests_vllm.conftest import Make
 from tests_vllm.engine import Engine
-from tests_vllm.serve import TEMPLATE, Server, words
+from tests_vllm.images import IDEFICS3, ask, image, images
+from tests_vllm.serve import Server, words
 from tests_vllm.stage import end_of
 
 ADAPTER: Any = adapter_of(installed())[0]
 pytestmark = pytest.mark.skipif(not ADAPTER.tried.images, reason="not tried with this version")
 
-TEXT: Final = 512  # tokens of text; those of images are above
-SPECIAL: Final = ("<image>", "<fake_token_around_image>", "<global-img>", "<end_of_utterance>")
-ADDED: Final = {
-    "special": True,
-    **dict.fromkeys(("normalized", "single_word", "lstrip", "rstrip"), False),
-}
-SIDE: Final = 28  # pixels; an image is four tokens, and three around them
-IDEFICS3: Final[dict[str, Any]] = {
-    "architectures": ["Idefics3ForConditionalGeneration"],
-    "model_type": "idefics3",
-    "image_token_id": TEXT,
-    "scale_factor": 1,
-    "pad_token_id": 0,
-    "text_config": {
-        "model_type": "llama",
-        "hidden_size": 64,
-        "intermediate_size": 128,
-        "num_hidden_layers": 2,
-        "num_attention_heads": 2,
-        "num_key_value_heads": 2,
-        "head_dim": 32,
-        "vocab_size": TEXT + len(SPECIAL),
-        "max_position_embeddings": 8192,
-        "torch_dtype": "float32",
-    },
-    "vision_config": {
-        "model_type": "idefics3_vision",
-        "hidden_size": 32,
-        "intermediate_size": 64,
-        "num_hidden_layers": 2,
-        "num_attention_heads": 2,
-        "image_size": SIDE,
-        "patch_size": 14,
-    },
-    "torch_dtype": "float32",
-}
-
-
-def _with_processor(folder: Path) -> None:
-    """Write a tokenizer whose words are its tokens, and how images are read."""
-    folder.mkdir()
-    added = [{"id": TEXT + n, "content": content, **ADDED} for n, content in enumerate(SPECIAL)]
-    known = [*(f"t{token}" for token in range(TEXT)), *SPECIAL]
-    files: dict[str, dict[str, Any]] = {
-        "tokenizer": {
-            "version": "1.0",
-            "added_tokens": added,
-            "pre_tokenizer": {"type": "WhitespaceSplit"},
-            "model": {
-                "type": "WordLevel",
-                "vocab": {word: token for token, word in enumerate(known)},
-                "unk_token": "t0",
-            },
-        },
-        "tokenizer_config": {
-            "tokenizer_class": "PreTrainedTokenizerFast",
-            "unk_token": "t0",
-            "pad_token": "t0",
-            "chat_template": TEMPLATE,
-        },
-        "preprocessor_config": {
-            "image_processor_type": "Idefics3ImageProcessor",
-            "size": {"longest_edge": SIDE},
-            "max_image_size": {"longest_edge": SIDE},
-            "do_image_splitting": False,
-        },
-        "processor_config": {"processor_class": "Idefics3Processor", "image_seq_len": 4},
-    }
-    for name, content in files.items():
-        (folder / f"{name}.json").write_text(json.dumps(content))
-
 
 @pytest.fixture
 def engine(make: Make, tmp_path: Path) -> Engine:
     """An engine whose model takes images."""
-    _with_processor(tmp_path / "model")
-    configured = {"config": IDEFICS3, "skip_tokenizer_init": False}
-    return make(engine={**configured, "limit_mm_per_prompt": {"image": 1}})
-
-
-def image(colour: str) -> Image.Image:
-    """An image of one colour."""
-    return Image.new("RGB", (SIDE, SIDE), colour)
-
-
-def ask(engine: Engine, colour: str, *metadata: dict[str, Any]) -> Any:
-    """A request with an image of a colour in its second block, and text of some 20 blocks."""
-    text = tokens("prompt", 20)
-    prompt = {
-        "prompt_token_ids": [*text[:40], TEXT, *text[40:]],
-        "multi_modal_data": {"image": image(colour)},
-    }
-    params = sampling(*metadata)
-    (output,) = engine.llm.generate([prompt], params, use_tqdm=False)
-    return output
+    return make(engine=images(tmp_path))
 
 
 def test_kept(engine: Engine) -> None:
@@ -149,7 +59,7 @@ def test_kept(engine: Engine) -> None:
 @pytest.mark.deep
 def test_served(tmp_path: Path) -> None:
     """So it is through a server, in chats with an image."""
-    _with_processor(tmp_path / "model")
+    images(tmp_path)
     server = Server(tmp_path, "--limit-mm-per-prompt", '{"image": 1}', config=IDEFICS3)
 
     def chat(colour: str, *metadata: dict[str, Any]) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -26,7 +25,6 @@ from vllm.v1.kv_cache_interface import (
     SlidingWindowSpec,
 )
 
-from runtime_hooks.demo.tiny import DEVICE
 from runtime_hooks.engines.distribution import name_as_vllm
 from runtime_hooks.engines.shared import hooking
 from runtime_hooks.engines.shared.engine import DRAFTING, unfit
@@ -36,7 +34,6 @@ from runtime_hooks.settings.config import Settings
 from runtime_hooks.trace.faults import LOG
 from spec.stream.outcome import ModeVerdict
 from tests_vllm.conftest import LONG_S, Make
-from tests_vllm.table import ROWS
 
 KEPT = ModeVerdict.KEPT
 
@@ -314,35 +311,6 @@ class TestUnfit:
         """The front end in Rust is refused, where it is turned on."""
         monkeypatch.setenv("VLLM_USE_RUST_FRONTEND", value)
         assert refused == unfit(scheduler(), ALL).startswith("VLLM_USE_RUST_FRONTEND is set")
-
-
-@pytest.mark.skipif(DEVICE != "cpu", reason="two ranks need two devices")
-@pytest.mark.parametrize(
-    ("name", "spec", "verdict"),
-    [
-        pytest.param(
-            "path B, a load that fails", "SecondFailingSpec", KEPT, id="one rank fails to load"
-        ),
-        pytest.param(
-            "path A, success",
-            "SecondUncheckedSpec",
-            ModeVerdict.INCONCLUSIVE,
-            id="one rank fails to compare",
-        ),
-        pytest.param("a store that fails", "SecondUnstoringSpec", KEPT, marks=pytest.mark.deep),
-        pytest.param("path A, success", "", KEPT, marks=pytest.mark.deep),
-        pytest.param("L3 hard claim", "", KEPT, marks=pytest.mark.deep),
-    ],
-)
-def test_two_ranks(tmp_path: Path, name: str, spec: str, verdict: ModeVerdict) -> None:
-    """An engine whose model is split over two processes does what one does in a single process,
-    also where a transfer fails on the second rank only. Where the plugin fails there, the engine
-    does the same, and the verdict is inconclusive."""
-    command = [sys.executable, "-m", "tests_vllm.two_ranks", str(tmp_path), name, spec]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=LONG_S, check=False)
-    assert 0 == done.returncode, done.stderr
-    row, said = ROWS[name], json.loads(done.stdout.splitlines()[-1])
-    assert {"ends": row.ends, "story": row.told, "verdict": verdict} == said
 
 
 class TestOwnScheduler:

@@ -21,10 +21,12 @@ from runtime_hooks.engines import adapter_of, installed
 from runtime_hooks.settings.config import ENFORCED, Drill
 from spec.events.alphabet import CONFLICT_ACTIONS, FACTS, Kind
 from spec.language.verdicts import Verdict
+from tests_vllm.conftest import Make
 from tests_vllm.later import TRIED_LATER
+from tests_vllm.others import OTHERS, UNARMED
 from tests_vllm.rows import AHEAD, Setting, ordered, story
 from tests_vllm.stage import Played, end_of, play
-from tests_vllm.table import LEFT_OUT, OTHERS, ROWS, SWEEP
+from tests_vllm.table import LEFT_OUT, ROWS, SWEEP
 
 ADAPTER: Any = adapter_of(installed())[0]
 MORE = {**OTHERS, **(TRIED_LATER if ADAPTER.tried.several else {})}
@@ -134,6 +136,16 @@ class TestTwin:
         honest, played = staged(name, "", {}), staged(name, what, settings)
         assert 0 == code(played), played.report.why
         assert facts(honest) == facts(played)
+
+
+@pytest.mark.parametrize("what", UNARMED)
+def test_unarmed(make: Make, caplog: pytest.LogCaptureFixture, what: str) -> None:
+    """An engine that is not armed says why, and serves as without the plugin."""
+    configured, why = UNARMED[what]
+    engine = make(engine=configured)
+    assert f"resident-claims is not armed: {why}" in caplog.text
+    assert [] == engine.armed.attachments
+    assert ["length"] == [answer.finish_reason for answer in engine.serve(("prompt", 10))]
 
 
 class TestReconstruction:

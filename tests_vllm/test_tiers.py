@@ -17,14 +17,18 @@ from runtime_hooks.settings.config import TAKEN, Drill
 from spec.claims.claim import Mode
 from spec.stream.outcome import ModeVerdict
 from tests_vllm.actions import look, reset
+from tests_vllm.architectures import configured
 from tests_vllm.conftest import Make
 from tests_vllm.engine import Engine
+from tests_vllm.test_group_tiers import serve
+from tests_vllm.test_groups import SUMS
 from tests_vllm.test_random import busy, check, play
 
 ADAPTER: Any = adapter_of(installed())[0]
 OFF = Mode.OFFLOADABLE
 RESIDENT, FILLER, ACTIVE = ("resident", 61), ("filler", 1), ("active", 70)
 CHUNK = 1 << 15  # bytes of a block in the first tier
+CHUNKS = {"gpt-oss": 1 << 14, "lfm2": 1 << 13, "gemma 3": 1 << 13}
 CLAIM = "claim:resident"
 
 pytestmark = [
@@ -40,11 +44,15 @@ def tiered(make: Make, tmp_path: Path) -> Tiered:
     """Make an engine whose first tier has so many chunks, with a second tier on disk."""
 
     def made(
-        chunks: int = 128, usable: int = 80, engine: dict[str, Any] | None = None, **settings: Any
+        chunks: int = 128,
+        usable: int = 80,
+        engine: dict[str, Any] | None = None,
+        size: int = CHUNK,
+        **settings: Any,
     ) -> Engine:
         disk = {"type": "fs", "root_dir": str(tmp_path / "disk")}
         tiers = offloading(
-            spec_name="MemcpyTieringSpec", cpu_bytes_to_use=chunks * CHUNK, secondary_tiers=[disk]
+            spec_name="MemcpyTieringSpec", cpu_bytes_to_use=chunks * size, secondary_tiers=[disk]
         )
         found = make(usable, engine={**tiers, **(engine or {})}, **settings)
         assert chunks == manager(found).primary_tier._num_chunks
@@ -166,6 +174,50 @@ def test_random(tiered: Tiered, seed: int) -> None:
     engine = tiered(chunks=160, defer_s=0.01 * seed)
     play(engine, random.Random(seed), TAKEN)
     check(engine, TAKEN)
+
+
+@pytest.fixture(
+    params=[pytest.param(m, marks=() if m == "gpt-oss" else pytest.mark.deep) for m in CHUNKS]
+)
+def model(request: pytest.FixtureRequest) -> str:
+    """A model with several caches."""
+    return str(request.param)
+
+
+class TestSeveral:
+    """Several caches: the tiers have blocks of each."""
+
+    def test_restored(self, tiered: Tiered, model: str) -> None:
+        """The copies of each cache stay in the first tier, and come back from it."""
+        blocks = SUMS[model].claim
+        engine = tiered(6 * blocks, SUMS[model].usable, configured(model), CHUNKS[model])
+        first = serve(engine, "prefix", 12, claim("claim:p", 12, OFF))
+        engine.serve(FILLER)
+        for other in ("x", "y", "z"):
+            settle(engine)
+            assert "length" == engine.serve((other, 18))[0].finish_reason
+        again = serve(engine, "prefix", 12)
+        assert 12 * BLOCK == again.num_cached_tokens
+        assert first.outputs[0].token_ids == again.outputs[0].token_ids
+        kept(engine)
+        assert ["store_finished"] == [
+            e.kind for e in engine.kinds("store_finished", "host_copy_lost")
+        ]
+        assert 1 == len(engine.kinds("claim_restored"))
+
+    @pytest.mark.parametrize("seed", [0])
+    def test_random(self, tiered: Tiered, model: str, seed: int) -> None:
+        """Whatever comes, every claim is kept."""
+        sizes = {"max_num_batched_tokens": 512, "enable_chunked_prefill": True}
+        engine = tiered(
+            20 * SUMS[model].claim,
+            15 * SUMS[model].claim,
+            configured(model, max_model_len=2560, **sizes),
+            CHUNKS[model],
+            defer_s=0.01,
+        )
+        play(engine, random.Random(seed), TAKEN)
+        check(engine, TAKEN)
 
 
 @pytest.mark.deep

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 from vllm import SamplingParams
-from vllm.v1.core import kv_cache_utils
 
 from runtime_hooks.demo.engine import claim
 from runtime_hooks.demo.tiny import tokens
@@ -12,7 +13,7 @@ from runtime_hooks.engines.shared.refusals import OVERSIZED_REASON
 from spec.claims.claim import Mode
 from spec.stream.outcome import ModeVerdict
 from tests_vllm.conftest import Clock, Make
-from tests_vllm.engine import Engine
+from tests_vllm.engine import Engine, unchecked
 
 KEPT = ModeVerdict.KEPT
 RESIDENT, ACTIVE = ("resident", 60), ("active", 70)
@@ -80,9 +81,10 @@ SMALL = 60
 
 
 @pytest.fixture
-def unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
+def small() -> Iterator[None]:
     """vLLM starts although the pool does not hold one request of the whole context."""
-    monkeypatch.setattr(kv_cache_utils, "_check_enough_kv_cache_memory", lambda *given: None)
+    with unchecked():
+        yield
 
 
 def steps(engine: Engine, name: str, blocks: int, most: int) -> tuple[object, int]:
@@ -102,7 +104,7 @@ def steps(engine: Engine, name: str, blocks: int, most: int) -> tuple[object, in
     return None, made
 
 
-@pytest.mark.usefixtures("unchecked")
+@pytest.mark.usefixtures("small")
 class TestNeverFits:
     """A request that the pool cannot hold."""
 

@@ -11,7 +11,7 @@ from spec.events.alphabet import Kind
 from tests_vllm.actions import counters, look
 from tests_vllm.rows import Row, Twin, drill, twins
 
-__all__ = ["BACK", "FAILED", "LEFT", "TIER"]
+__all__ = ["BACK", "FAILED", "FILLER", "LEFT", "PATH_A", "PRESSING", "TIER"]
 
 OFF, REFUSED = Mode.OFFLOADABLE, Kind.REQUEST_REFUSED
 ACTIVE, CLAIM = ("active", 70), ("claim:resident",)

@@ -119,13 +119,23 @@ class BlockTracker:
         """The keys of a prompt, in all groups, that computed blocks hold."""
         return {key for key, _ in self._pool.find(self._registry.groups.every(keys))}
 
-    def look_up(self, request_id: str, keys: Sequence[bytes], found: int) -> None:
+    def look_up(
+        self,
+        request_id: str,
+        keys: Sequence[bytes],
+        found: int,
+        uses: Container[bytes] | None = None,
+    ) -> None:
         """A request looked up the contents that it can use, and found the first ones of them. What
         it found counts as far as it is computed.
 
         A request that finds what it computed itself, as after a preemption, does not reuse it. One
         that finds more than a claim has may use none of the claim, where a window or a state is
         missing at the claim's end.
+
+        Args:
+            uses: the contents of a request that loaded some of them. It looked up no others, so no
+                look-up is stated of a claim that is there only by other requests.
         """
         self._tick()
         groups = self._registry.groups
@@ -136,6 +146,8 @@ class BlockTracker:
                 predicate, lead = entry.claim.materialization_predicate, min(asked, found)
                 if groups.sparse:
                     lead = min(found, groups.reach(keys[:asked], is_there))
+                    if uses is not None and groups.reach(keys[:asked], uses.__contains__) < lead:
+                        continue
                 names = {"claim_id": entry.claim_id, "request_id": name_of(request_id)}
                 counts = {"asked": min(asked, entry.reach), "held": max(0, lead - predicate.start)}
                 self._emitter.fact(Kind.PREFIX_LOOKUP, **names, **counts)

@@ -15,7 +15,7 @@ from vllm.v1.request import RequestStatus
 from runtime_hooks.engines.shared.requests import keys_of, loadable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Container
 
     from runtime_hooks.claims.groups import Groups
     from runtime_hooks.controller.controller import Controller
@@ -175,15 +175,18 @@ class BlockHooks:
         if asked and self._controller.tracker.begins(self.keys(request, self._size)):
             self.report_found(request, asked, found)
 
-    def report_found(self, request: Any, asked: int, found: int) -> None:
+    def report_found(
+        self, request: Any, asked: int, found: int, uses: Container[bytes] | None = None
+    ) -> None:
         """Report the look-up of a request.
 
         Args:
             asked: how many blocks it can use.
             found: how many of the first ones it found.
+            uses: the contents that it has, if it loaded some of them.
         """
         keys = self.keys(request, asked * self._size)
-        self._controller.tracker.look_up(request.request_id, keys, found)
+        self._controller.tracker.look_up(request.request_id, keys, found, uses)
 
     def _get_new_blocks(self, call: Callable[[int], Any]) -> Callable[[int], Any]:
         removed = self._removed

@@ -87,13 +87,8 @@ class VllmAdapter:
         if why := unfit(scheduler, self.tried) or self.unfit_settings(config):
             return why
         manager = manager_of(scheduler)
-        if primary_of(manager) is manager:
-            return ""
-        if not self.tried.tiers:
+        if primary_of(manager) is not manager and not self.tried.tiers:
             return "the offload tier has others behind it, and one was tried"
-        several = len(scheduler.kv_cache_config.kv_cache_groups) > 1
-        if several or config.parallel_config.tensor_parallel_size > 1:
-            return "the offload tier has others behind it, tried with one cache and one rank"
         return ""
 
     def unfit_settings(self, config: Any) -> str:

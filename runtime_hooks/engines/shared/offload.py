@@ -243,7 +243,7 @@ class OffloadHooks:
         if self._controller.offloaded.loaded(request.request_id, cached):
             # It looks up nothing else, so it does not find blocks that others computed meanwhile.
             found = sum(place.group == self._blocks.groups.lead for _, place in cached)
-            self._blocks.report_found(request, found, found)
+            self._blocks.report_found(request, found, found, {key for key, _ in cached})
 
     def _cached(self, request_id: str) -> Iterator[tuple[bytes, Place]]:
         """The cached blocks of a request, with their contents."""
