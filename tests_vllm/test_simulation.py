@@ -265,6 +265,7 @@ def turns(source: random.Random, sessions: int) -> list[Asked]:
         ("expiring", ",ttl=30", {"duration": "30 s"}),
         ("soft_priority", "", {"priority": 1}),
         ("best_effort", "", {}),
+        ("demotable", "", {}),
     ],
 )
 def test_claims(make: Make, seed: int, mode: str, options: str, more: dict[str, Any]) -> None:

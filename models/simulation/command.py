@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Final
 
 import msgspec
 import typer
@@ -28,8 +29,8 @@ from spec.cli.arguments import path_option
 from spec.cli.common import Format, FormatOption, write_output
 from spec.cli.layout import Page, print_as
 from spec.cli.working import Working
-from spec.files.writing import check_target
-from spec.language.errors import OutputError, SpecError
+from spec.files.writing import check_target, replacing
+from spec.language.errors import SpecError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -175,7 +176,7 @@ def _simulate(
         requests = read_workload(workload, limit=limit, seed=seed, block=block)
         if not requests.requests:
             raise SpecError(f"{workload} has no requests", "give a workload with some")
-        with _Lines(rows) as lines:
+        with nullcontext() if rows is None else replacing(rows) as lines:
             given = partial(
                 compare,
                 requests,
@@ -183,7 +184,7 @@ def _simulate(
                 routing=routing,
                 cost=figures,
                 max_running=max_running,
-                rows=None if rows is None else lines.add,
+                rows=None if lines is None else partial(_write_row, lines),
                 says=status.update,
             )
             points = swept(axes, named, blocks, lambda each, n: given([each], n)[0]) if axes else []
@@ -208,36 +209,8 @@ def _simulate(
     print_as(form, document, lambda out: put(out, document))
 
 
-class _Lines:
-    """Lines of JSON in a file, or nowhere."""
-
-    def __init__(self, path: Path | None) -> None:
-        self._path, self._encoder = path, msgspec.json.Encoder()
-
-    def __enter__(self) -> _Lines:
-        try:
-            self._file = self._path.open("wb") if self._path else None
-        except OSError as problem:
-            raise self._wrong(problem) from None
-        return self
-
-    def add(self, row: Row) -> None:
-        """Write a row; raises OutputError."""
-        assert self._file is not None
-        try:
-            self._file.write(self._encoder.encode(row) + b"\n")
-        except OSError as problem:
-            raise self._wrong(problem) from None
-
-    def __exit__(self, *_: object) -> None:
-        if self._file:
-            try:
-                self._file.close()
-            except OSError as problem:
-                raise self._wrong(problem) from None
-
-    def _wrong(self, problem: OSError) -> OutputError:
-        return OutputError(f"cannot write {self._path}: {problem.strerror}", "name another")
+def _write_row(lines: BinaryIO, row: Row) -> None:
+    lines.write(msgspec.json.encode(row) + b"\n")
 
 
 def put(out: Page, document: dict[str, Any]) -> None:

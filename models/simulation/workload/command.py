@@ -22,8 +22,7 @@ from spec.cli.arguments import path_option
 from spec.cli.common import Format, FormatOption
 from spec.cli.layout import print_as
 from spec.cli.working import Working
-from spec.files.writing import check_target
-from spec.language.errors import OutputError, SpecError
+from spec.files.writing import check_target, replacing
 from spec.language.prose import counted
 
 if TYPE_CHECKING:
@@ -134,19 +133,11 @@ def _workload(
 
 def _write(workload: Workload, path: Path, form: Form) -> None:
     """Write a workload line by line; raises OutputError."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with ExitStack() as stack:
-            file: BinaryIO | gzip.GzipFile = stack.enter_context(path.open("wb"))
-            if path.suffix == ".gz":
-                file = stack.enter_context(gzip.GzipFile("", "wb", fileobj=file, mtime=0))
-            for line in WRITERS[form](workload):
-                file.write(line)
-    except (OSError, ValueError) as problem:
-        if isinstance(problem, SpecError):
-            raise
-        reason = getattr(problem, "strerror", None) or str(problem)
-        raise OutputError(f"cannot write {path}: {reason}", "name another") from None
+    with ExitStack() as stack:
+        file: BinaryIO | gzip.GzipFile = stack.enter_context(replacing(path))
+        if path.suffix == ".gz":
+            file = stack.enter_context(gzip.GzipFile("", "wb", fileobj=file, mtime=0))
+        file.writelines(WRITERS[form](workload))
 
 
 def _put(out: Page, described: Described) -> None:
