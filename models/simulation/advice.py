@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from models.simulation.outcome import Summary
 
-__all__ = ["advice", "enough"]
+__all__ = ["advice", "enough", "regrets"]
 
 _TTL: Final = re.compile(r"\bttl=(\d[0-9.e+-]*)")
 _LITTLE: Final = 0.01
@@ -28,6 +28,29 @@ def advice(found: Sequence[Summary], blocks: int) -> list[str]:
     lru, *others = found
     said = [_beside(lru, each, blocks) for each in others]
     return said + _durations(others)
+
+
+def regrets(found: Sequence[Summary], *, fixed: bool) -> dict[str, float | None]:
+    """The share of prompt tokens by which each policy saves less than `oracle`.
+
+    It is None where the oracle is no bound: if anybody waits or is refused with either policy, if a
+    tier holds more than the pool, or if the requests are not `fixed` beforehand, in their times and
+    their engine. Without the oracle it is empty.
+    """
+    oracle = next((each for each in found if each.policy == "oracle"), None)
+    if oracle is None:
+        return {}
+    bound = fixed and _never_waits(oracle)
+    return {
+        each.policy: oracle.saved - each.saved if bound and _never_waits(each) else None
+        for each in found
+    }
+
+
+def _never_waits(it: Summary) -> bool:
+    """True if each request was served at once, by the pool alone."""
+    waits = it.wait_s.mean or it.preempted or it.deferred or it.refused
+    return not waits and not it.loaded_tokens
 
 
 def enough(saved: Mapping[float, float]) -> float | None:

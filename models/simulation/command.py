@@ -10,13 +10,22 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Final
 import msgspec
 import typer
 
-from models.simulation.advice import advice
+from models.simulation.advice import advice, regrets
 from models.simulation.cost import Cost, read_cost
 from models.simulation.engine import simulate
 from models.simulation.outcome import Row, Summary, Tally
 from models.simulation.policies import POLICIES, Chosen, chosen
 from models.simulation.routing import Routing, router
-from models.simulation.sweep import axis_of, figure_of, finding, gains, put_sweep, swept, target_of
+from models.simulation.sweep import (
+    ONE_GROUP,
+    axis_of,
+    figure_of,
+    finding,
+    gains,
+    put_sweep,
+    swept,
+    target_of,
+)
 from models.simulation.workload import read_workload
 from models.simulation.workload.agents import PREFIX
 from models.simulation.workload.options import (
@@ -42,6 +51,10 @@ __all__ = ["SCHEMA", "compare", "register"]
 SCHEMA: Final = "resident-claims/simulation/1"
 _EVERY: Final = 4_096
 _MOST_BLOCKS: Final = 1 << 24
+_UNBOUND: Final = (
+    "There is none (-) where oracle is no bound: with that policy or with oracle a request waits or "
+    "is refused, or a tier is loaded from; or turns come after answers, or there are more engines."
+)
 _EXAMPLE: Final = (
     "Example: python -m models simulate requests.jsonl --blocks 4000 --policy pin:ttl=40"
 )
@@ -205,12 +218,21 @@ def _simulate(
             write_output(plot, figure_of(axes, points, drawn))
         print_as(form, document, lambda out: put_sweep(out, points))
         return
-    document |= {"policies": found, "advice": advice(found, blocks or 0)}
+    fixed = engines == 1 and all(each.after is None for each in requests)
+    document |= {
+        "policies": found,
+        "regret": regrets(found, fixed=fixed),
+        "advice": advice(found, blocks or 0),
+    }
     print_as(form, document, lambda out: put(out, document))
 
 
 def _write_row(lines: BinaryIO, row: Row) -> None:
     lines.write(msgspec.json.encode(row) + b"\n")
+
+
+def _points(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:.1f}"
 
 
 def put(out: Page, document: dict[str, Any]) -> None:
@@ -223,11 +245,13 @@ def put(out: Page, document: dict[str, Any]) -> None:
     ).put()
     found: list[Summary] = document["policies"]
     base = next(each for each in found if each.policy == "lru")
-    head = ("saved", "to lru", "refused", "deferred", "wait", "first token", "policy")
+    regret: dict[str, float | None] = document["regret"]
+    head = ("saved", "to lru", "regret", "refused", "deferred", "wait", "first token", "policy")
     rows = [
         (
             f"{each.saved:.1%}",
             "" if each is base else f"{100 * (each.saved - base.saved):+.1f}",
+            _points(regret.get(each.policy)),
             f"{sum(each.refused.values())}",
             f"{each.deferred}",
             f"{each.wait_s.p99:.2f} s",
@@ -236,10 +260,13 @@ def put(out: Page, document: dict[str, Any]) -> None:
         )
         for each in sorted(found, key=lambda each: -each.saved)
     ]
-    out.grid(rows, head=head, gap=2)
+    some = [at for at, name in enumerate(head) if regret or name != "regret"]
+    out.grid([[row[at] for at in some] for row in rows], head=[head[at] for at in some], gap=2)
     out.put().put(
-        "saved: prompt tokens that were not computed, and points to lru. wait, first token: what "
-        "99 of 100 requests do not exceed, from their arrival."
+        "saved: prompt tokens of served requests that were not computed, and points to lru. wait, "
+        "first token: what 99 of 100 requests do not exceed, from their arrival. " + ONE_GROUP
     )
+    if regret:
+        out.put("regret: points to oracle. " + _UNBOUND * (None in regret.values()))
     for sentence in document["advice"]:
         out.put().put(sentence)

@@ -95,7 +95,7 @@ class Engine:
             self.refuse(run, reason)
         elif not run.deferred:
             run.deferred = True
-            self.tally.deferrals += 1
+            self.tally.found.deferred += 1
 
     def refuse(self, run: Run, reason: str) -> None:
         """End a request without an answer."""
@@ -140,7 +140,7 @@ class Engine:
         free = pool.free
         if need > free or (need + hit > free and need + pool.unused(found) > free):
             return False
-        loaded = self.policy.beyond(keys, hit, most)
+        loaded = self.policy.beyond(keys, hit, tokens // block)
         pool.touch(found)
         taken, victims = pool.take(need)
         run.stored = tokens // block
@@ -153,7 +153,7 @@ class Engine:
         if not run.preempted:
             run.admitted, run.hit, run.loaded = now, hit, loaded
         computed = tokens - (hit + loaded) * block
-        simulation.tally.computed(run, hit, loaded, computed)
+        simulation.tally.computed(run, hit + loaded, computed)
         if victims:
             self._lost(run, victims)
         self.policy.placed(self, run)
@@ -205,7 +205,7 @@ class Engine:
         self._leave(run)
         run.preempted += 1
         run.number = 0
-        self.tally.preemptions += 1
+        self.tally.found.preempted += 1
         self.waiting.appendleft(run)
         self.policy.preempted(self, run)
         self._preempted = simulation.now

@@ -32,6 +32,17 @@ class NoReuse(Policy):
         return Pool(engine.blocks, caches=False)
 
 
+class _Pool(RankedPool):
+    """Evicts second blocks with one content first: a look-up finds the block cached first."""
+
+    def _enter(self, block: int, key: int) -> None:
+        place = self._places[key]
+        if isinstance(place, int) or next(iter(place)) == block:
+            super()._enter(block, key)
+        else:
+            Pool._enter(self, block, key)
+
+
 class Oracle(Policy):
     """Evicts the content whose next use is the furthest away, by the order of the workload.
 
@@ -64,11 +75,13 @@ class Oracle(Policy):
 
     def pool(self, engine: Host) -> Pool:
         """A pool that ranks by the next use."""
-        return RankedPool(engine.blocks, self._next_use)
+        return _Pool(engine.blocks, self._next_use)
 
     def placed(self, engine: Host, run: Run) -> None:
-        """Note how far the workload is."""
+        """Note how far the workload is; blocks that the request did not use are used later."""
         self._at = max(self._at, self._places[run.request.id])
+        assert isinstance(engine.pool, RankedPool)
+        engine.pool.rank(run.keys[: run.stored])
 
     def lost(self, engine: Host, run: Run, victims: Sequence[int]) -> None:
         """Forget contents that no request will use."""
