@@ -123,6 +123,7 @@ class Offload(Policy):
     def __init__(self, blocks: int, kept: Container[int] = ()) -> None:
         self._blocks, self._kept = blocks, kept
         self.copies: OrderedDict[int, None] = OrderedDict()
+        self._ended: list[tuple[int, ...]] = []  # contents that are not copied yet
 
     @classmethod
     def made(
@@ -132,18 +133,24 @@ class Offload(Policy):
         return lambda: cls(options.blocks)
 
     def beyond(self, keys: Sequence[int], hit: int, most: int) -> int:
-        """Count the blocks that the tier has."""
+        """Count the blocks that the tier has; copies are made in the step after a look-up."""
         found = hit
         while found < most and keys[found] in self.copies:
             found += 1
+        self._copy()
         return found - hit
 
     def ends(self, engine: Host, run: Run) -> None:
-        """Write the full blocks through; the last one is forgotten first, those of `kept` never."""
+        """Write the full blocks through in the next step."""
+        self._ended.append(run.keys[: run.stored])
+
+    def _copy(self) -> None:
+        """Make the copies; the last block of a prompt is forgotten first, those of `kept` never."""
         copies = self.copies
-        for key in reversed(run.keys[: run.stored]):
+        for key in (key for keys in self._ended for key in reversed(keys)):
             copies[key] = None
             copies.move_to_end(key)
+        self._ended.clear()
         for _ in range(len(copies)):
             if len(copies) <= self._blocks:
                 break

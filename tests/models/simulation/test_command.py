@@ -163,7 +163,7 @@ def test_durations(workload: Path, capsys: Capture) -> None:
         ('{"schema": "resident-claims/cost/1", "cost": {"decode_s": -1}}', "decode_s"),
         ('{"schema": "resident-claims/cost/1", "cost": {"decode_s": 1e308}}', "decode_s"),
         ('{"schema": "resident-claims/cost/1", "cost": {"step_s": 1e300}}', "step_s"),
-        ("[" * 70_000, "larger than 65536 bytes"),
+        ("[" * 70_000, "it has over 65536 bytes"),
     ],
 )
 def test_bad_cost(workload: Path, tmp_path: Path, capsys: Capture, content: str, says: str) -> None:
