@@ -135,8 +135,8 @@ def _left_out(found: Budget) -> list[str]:
             "window, the last state."
         )
         notes.append(
-            "`simulate` has one group of full attention: it does not simulate the hits, the victims "
-            "and the waits of this model."
+            "`simulate` has one group of full attention: it does not simulate the hits, the "
+            "victims and the waits of this model."
         )
     notes.append(
         "Draft models, LoRA and KV connectors that change the layout are not counted. If vLLM "

@@ -28,7 +28,7 @@ from models.simulation.sweep import (
 )
 from models.simulation.workload import read_workload
 from models.simulation.workload.agents import PREFIX
-from models.simulation.workload.options import (
+from models.simulation.workload.command import (
     BlockOption,
     LimitOption,
     SeedOption,
@@ -52,8 +52,8 @@ SCHEMA: Final = "resident-claims/simulation/1"
 _EVERY: Final = 4_096
 _MOST_BLOCKS: Final = 1 << 24
 _UNBOUND: Final = (
-    "There is none (-) where oracle is no bound: with that policy or with oracle a request waits or "
-    "is refused, or a tier is loaded from; or turns come after answers, or there are more engines."
+    "There is none (-) where oracle is no bound: if with that policy or with oracle a request "
+    "waits or is refused, or a tier is loaded from; with turns, and with several engines."
 )
 _EXAMPLE: Final = (
     "Example: python -m models simulate requests.jsonl --blocks 4000 --policy pin:ttl=40"

@@ -15,8 +15,7 @@ from math import inf
 from typing import TYPE_CHECKING, Any
 
 from models.simulation.policies.base import DEFER
-from models.simulation.request import FRESH
-from models.simulation.run import Run
+from models.simulation.request import FRESH, Run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -13,7 +13,7 @@ from models.simulation.request import FRESH
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from models.simulation.run import Run
+    from models.simulation.request import Run
 
 __all__ = ["Quantiles", "Row", "Summary", "Tally", "Waits"]
 

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from models.simulation.policies.base import Host
-    from models.simulation.request import Workload
-    from models.simulation.run import Run
+    from models.simulation.request import Run, Workload
 
 __all__ = ["Claims"]
 
@@ -79,8 +78,9 @@ class Claims(Policy):
     the quota. `hard_protected`: its blocks are no victims, and a request that does not fit beside
     the claims is refused or deferred, in the name of claims that keep it out. `demotable`: claims
     yield to such a request. `expiring`: as hard, until the time is over. `soft_priority`: claimed
-    blocks are evicted last. `offloadable`: a tier keeps a copy of each claimed block. `routed_reuse`:
-    requests go to the engine where their claim is. `best_effort`: losses are counted, no more.
+    blocks are evicted last. `offloadable`: a tier keeps a copy of each claimed block.
+    `routed_reuse`: requests go to the engine where their claim is. `best_effort`: losses are
+    counted, no more.
 
     Source: `runtime_hooks` of this project, `controller/arbitration.py` and
     `enforce/victim_exclusion.py`.

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 
     from models.simulation.policies.base import Host
-    from models.simulation.request import Workload
-    from models.simulation.run import Run
+    from models.simulation.request import Run, Workload
 
 __all__ = ["Offload", "Retention", "TierBlocks"]
 
@@ -123,7 +122,6 @@ class Offload(Policy):
     def __init__(self, blocks: int, kept: Container[int] = ()) -> None:
         self._blocks, self._kept = blocks, kept
         self.copies: OrderedDict[int, None] = OrderedDict()
-        self._ended: list[tuple[int, ...]] = []  # contents that are not copied yet
 
     @classmethod
     def made(
@@ -133,24 +131,18 @@ class Offload(Policy):
         return lambda: cls(options.blocks)
 
     def beyond(self, keys: Sequence[int], hit: int, most: int) -> int:
-        """Count the blocks that the tier has; copies are made in the step after a look-up."""
+        """Count the blocks that the tier has."""
         found = hit
         while found < most and keys[found] in self.copies:
             found += 1
-        self._copy()
         return found - hit
 
     def ends(self, engine: Host, run: Run) -> None:
-        """Write the full blocks through in the next step."""
-        self._ended.append(run.keys[: run.stored])
-
-    def _copy(self) -> None:
-        """Make the copies; the last block of a prompt is forgotten first, those of `kept` never."""
+        """Write the full blocks through; the last one is forgotten first, those of `kept` never."""
         copies = self.copies
-        for key in (key for keys in self._ended for key in reversed(keys)):
+        for key in reversed(run.keys[: run.stored]):
             copies[key] = None
             copies.move_to_end(key)
-        self._ended.clear()
         for _ in range(len(copies)):
             if len(copies) <= self._blocks:
                 break

@@ -12,13 +12,7 @@ import typer
 
 from models.simulation.workload import WRITERS, Form, read_workload
 from models.simulation.workload.agents import PREFIX
-from models.simulation.workload.options import (
-    BlockOption,
-    LimitOption,
-    SeedOption,
-    WorkloadArgument,
-)
-from spec.cli.arguments import path_option
+from spec.cli.arguments import file_name, path_option
 from spec.cli.common import Format, FormatOption
 from spec.cli.layout import print_as
 from spec.cli.working import Working
@@ -29,13 +23,41 @@ if TYPE_CHECKING:
     from models.simulation.request import Workload
     from spec.cli.layout import Page
 
-__all__ = ["Described", "describe", "register"]
+__all__ = [
+    "BlockOption",
+    "Described",
+    "LimitOption",
+    "SeedOption",
+    "WorkloadArgument",
+    "describe",
+    "register",
+]
 
 _EXAMPLE: Final = (
     "Example: python -m models workload agents:sessions=200,turns=8,jps=2 "
     "-o build/agents.jsonl --as mooncake"
 )
 _MOST_KEYS: Final = 4_000_000
+
+WorkloadArgument = Annotated[
+    str,
+    typer.Argument(
+        parser=file_name,
+        metavar="WORKLOAD",
+        help="A trace in the form of Mooncake, NVIDIA Dynamo or this project, or "
+        "agents:NAME=VALUE,... to generate sessions of agents (docs/workloads.md).",
+    ),
+]
+LimitOption = Annotated[
+    int | None, typer.Option("--limit", help="Read so many requests from the beginning.", min=1)
+]
+SeedOption = Annotated[int, typer.Option("--seed", help="The same seed generates the same.", min=0)]
+BlockOption = Annotated[
+    int | None,
+    typer.Option(
+        "--block", help="Tokens of a block, where a file has no 512 and states none.", min=1
+    ),
+]
 
 
 def register(app: typer.Typer) -> None:

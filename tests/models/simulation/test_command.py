@@ -147,14 +147,6 @@ def test_groups(workload: Path, capsys: Capture) -> None:
         assert "windows, states and several groups are not simulated" in said
 
 
-def test_durations(workload: Path, capsys: Capture) -> None:
-    """Where a longer time to live buys little, that is said."""
-    claims = [f"expiring:quota=0.6,ttl={ttl}" for ttl in (2, 100, 1000)]
-    options = [each for claim in claims for each in ("--claim", claim)]
-    assert 0 == main(["simulate", str(workload), "--blocks", "900", *options])
-    assert "A time to live past 100 s buys less than 1 %." in capsys.readouterr().out
-
-
 @pytest.mark.parametrize(
     ("content", "says"),
     [

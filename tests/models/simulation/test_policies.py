@@ -6,10 +6,10 @@ import random
 
 import pytest
 
+from models.simulation import outcome
 from models.simulation.advice import regrets
 from models.simulation.command import compare
 from models.simulation.cost import Cost
-from models.simulation import outcome
 from models.simulation.outcome import Row, Summary
 from models.simulation.policies import POLICIES, chosen
 from models.simulation.request import Request, Workload

@@ -116,17 +116,23 @@ class TestReplacing:
     @pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
     def test_nothing(self, error: type[BaseException], tmp_path: Path) -> None:
         """Where the writer stops, the old file is as it was, and nothing is left beside it."""
+
+        def write() -> None:
+            with replacing(tmp_path / "old") as file:
+                file.write(b"after")
+                raise error
+
         (tmp_path / "old").write_text("before")
-        with pytest.raises(error), replacing(tmp_path / "old") as file:
-            file.write(b"after")
-            raise error
+        with pytest.raises(error):
+            write()
         assert ["old"] == os.listdir(tmp_path)
         assert "before" == (tmp_path / "old").read_text()
 
     def test_full(self, tmp_path: Path) -> None:
         """An error of the disk names the file."""
-        with pytest.raises(OutputError, match="cannot write .*/new: No space"), replacing(
-            tmp_path / "new"
+        with (
+            pytest.raises(OutputError, match=r"cannot write .*/new: No space"),
+            replacing(tmp_path / "new"),
         ):
             raise OSError(28, "No space left on device")
         assert [] == os.listdir(tmp_path)
