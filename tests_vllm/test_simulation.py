@@ -298,16 +298,12 @@ def test_demotable(make: Make, seed: int) -> None:
 
 
 def apart(asked: list[Asked]) -> list[Asked]:
-    """The same requests, each after the one before has ended and its blocks are copied.
+    """The same requests, each after the one before has ended.
 
-    vLLM copies a block in the step after it was computed, and what the last step of a request
-    computed with the next request. So no request computes a block in its last step.
+    vLLM copies a prompt in the step after it was computed. So that this is no step of the next
+    request, each answer has several tokens.
     """
-    made = []
-    for number, each in enumerate(asked):
-        fills = (len(each.prompt) + 2) % BLOCK == 0
-        made.append(each._replace(step=100 * number, output=4 if fills else 3))
-    return made
+    return [each._replace(step=100 * n, output=3) for n, each in enumerate(asked)]
 
 
 @pytest.mark.parametrize("seed", range(4))

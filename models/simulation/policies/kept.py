@@ -103,13 +103,14 @@ TierBlocks = Annotated[int, msgspec.Meta(ge=1, le=1 << 26)]
 
 
 class Offload(Policy):
-    """A CPU tier: what a request cached is copied to it when the request ends, and loaded on a hit.
+    """A CPU tier: the full blocks of a prompt are copied to it when the request ends, and loaded on
+    a hit.
 
     The tier holds `blocks` blocks, and forgets what was used least recently.
 
-    Source: LMCache's local CPU back end, and SGLang's HiCache with the write-through policy
-    (`models.runtimes.lmcache`, `models.runtimes.sglang_hicache`). Copies out of the pool cost no
-    time; loads take that of the cost model.
+    Source: vLLM 0.32.0, `vllm/v1/kv_offload/cpu` (`LRUCachePolicy`, `offload_prompt_only`), and
+    LMCache's local CPU back end (`models.runtimes.lmcache`). Copies out of the pool cost no time;
+    loads take that of the cost model.
     """
 
     name: ClassVar = "offload"
@@ -138,9 +139,9 @@ class Offload(Policy):
         return found - hit
 
     def ends(self, engine: Host, run: Run) -> None:
-        """Write the full blocks through; the last one is forgotten first, those of `kept` never."""
+        """Copy the prompt; its last block is forgotten first, those of `kept` never."""
         copies = self.copies
-        for key in reversed(run.keys[: run.stored]):
+        for key in reversed(run.keys[: run.request.prompt // engine.block]):
             copies[key] = None
             copies.move_to_end(key)
         for _ in range(len(copies)):
