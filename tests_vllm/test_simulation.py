@@ -190,7 +190,7 @@ def simulated(workload: Workload, blocks: int, policy: str) -> list[Served]:
     tally = Tally(policy, BLOCK, lambda row: rows.update({row.request: row}))
     simulate(
         workload,
-        [named.made(workload, blocks, 1)()],
+        [named.made(workload, blocks)()],
         blocks,
         cost=LOCKSTEP,
         tally=tally,

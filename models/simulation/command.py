@@ -93,7 +93,7 @@ def compare(
     found = []
     for each in policies:
         tally = Tally(each.text, workload.block, rows)
-        make = each.made(workload, blocks, engines)
+        make = each.made(workload, blocks)
         served = 0
 
         def done(text: str = each.text) -> None:

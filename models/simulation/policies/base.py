@@ -70,9 +70,7 @@ class Policy:
     Options: ClassVar[type[msgspec.Struct]] = NoOptions
 
     @classmethod
-    def made(
-        cls, workload: Workload, blocks: int, engines: int, options: Any
-    ) -> Callable[[], Policy]:
+    def made(cls, workload: Workload, blocks: int, options: Any) -> Callable[[], Policy]:
         """A function that makes the policy of one more engine.
 
         Args:

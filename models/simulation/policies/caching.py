@@ -57,9 +57,7 @@ class Oracle(Policy):
         self._at = 0
 
     @classmethod
-    def made(
-        cls, workload: Workload, blocks: int, engines: int, options: Any
-    ) -> Callable[[], Policy]:
+    def made(cls, workload: Workload, blocks: int, options: Any) -> Callable[[], Policy]:
         """Note for each key the requests that use it, in order; engines share the notes."""
         times: dict[str, float] = {}
         for request in workload:

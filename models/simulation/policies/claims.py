@@ -101,9 +101,7 @@ class Claims(Policy):
         self._turns: dict[str, _Claim] = {}  # by session
 
     @classmethod
-    def made(
-        cls, workload: Workload, blocks: int, engines: int, options: Any
-    ) -> Callable[[], Policy]:
+    def made(cls, workload: Workload, blocks: int, options: Any) -> Callable[[], Policy]:
         """Find the prefixes once, for all engines."""
         shared = _Shared(Prefixes(workload, options.shared))
         return lambda: cls(shared, options)

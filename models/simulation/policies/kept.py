@@ -51,9 +51,7 @@ class Retention(Policy):
         self._ends: list[tuple[float, int]] = []
 
     @classmethod
-    def made(
-        cls, workload: Workload, blocks: int, engines: int, options: Any
-    ) -> Callable[[], Policy]:
+    def made(cls, workload: Workload, blocks: int, options: Any) -> Callable[[], Policy]:
         """Find the prefixes once, for all engines."""
         prefixes = Prefixes(workload, options.shared)
         return lambda: cls(prefixes, options)
@@ -125,9 +123,7 @@ class Offload(Policy):
         self.copies: OrderedDict[int, None] = OrderedDict()
 
     @classmethod
-    def made(
-        cls, workload: Workload, blocks: int, engines: int, options: Any
-    ) -> Callable[[], Policy]:
+    def made(cls, workload: Workload, blocks: int, options: Any) -> Callable[[], Policy]:
         """A tier for each engine."""
         return lambda: cls(options.blocks)
 

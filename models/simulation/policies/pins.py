@@ -82,9 +82,7 @@ class Pin(Policy):
         self._order: list[tuple[int, str]] = []  # sessions that wait, or waited
 
     @classmethod
-    def made(
-        cls, workload: Workload, blocks: int, engines: int, options: Any
-    ) -> Callable[[], Policy]:
+    def made(cls, workload: Workload, blocks: int, options: Any) -> Callable[[], Policy]:
         """Engines learn the times of tools together."""
         tools = cls._learns(options)
         return lambda: cls(tools)

@@ -65,7 +65,7 @@ def register(app: typer.Typer) -> None:
     app.command("workload", epilog=_EXAMPLE)(_workload)
 
 
-class Described(msgspec.Struct, frozen=True):
+class Described(msgspec.Struct, kw_only=True):
     """What a workload consists of; `repeated` is None where there are too many keys to know it.
 
     Attributes:
@@ -76,51 +76,42 @@ class Described(msgspec.Struct, frozen=True):
             so many.
     """
 
-    schema: str
+    schema: str = "resident-claims/workload/1"
     name: str
     requests: int
-    sessions: int
-    turns: int
-    span_s: float
+    sessions: int = 0
+    turns: int = 0
+    span_s: float = 0.0
     block: int
-    prompt_tokens: int
-    longest_prompt: int
-    output_tokens: int
-    repeated: float | None
+    prompt_tokens: int = 0
+    longest_prompt: int = 0
+    output_tokens: int = 0
+    repeated: float | None = None
 
 
 def describe(workload: Workload) -> Described:
     """Count what a workload has."""
+    block, blocks, again = workload.block, 0, 0
+    found = Described(name=workload.name, requests=len(workload.requests), block=block)
     sessions, keys = set[str](), set[int]()
-    turns = prompts = longest = outputs = blocks = again = 0
-    span, block = 0.0, workload.block
     for each in workload:
-        prompts, outputs = prompts + each.prompt, outputs + each.output
-        longest = max(longest, each.prompt)
+        found.prompt_tokens += each.prompt
+        found.longest_prompt = max(found.longest_prompt, each.prompt)
+        found.output_tokens += each.output
         if each.session is not None:
             sessions.add(each.session)
         if each.after is None:
-            span = max(span, each.arrives)
+            found.span_s = max(found.span_s, each.arrives)
         else:
-            turns += 1
+            found.turns += 1
         blocks += each.prompt // block
         if len(keys) <= _MOST_KEYS:
             again += len(keys.intersection(each.keys[: each.prompt // block]))
             keys.update(each.keys)
-    repeated = None if len(keys) > _MOST_KEYS else again / blocks if blocks else 0.0
-    return Described(
-        "resident-claims/workload/1",
-        workload.name,
-        len(workload.requests),
-        len(sessions),
-        turns,
-        span,
-        block,
-        prompts,
-        longest,
-        outputs,
-        repeated,
-    )
+    found.sessions = len(sessions)
+    if len(keys) <= _MOST_KEYS:
+        found.repeated = again / blocks if blocks else 0.0
+    return found
 
 
 def _workload(
