@@ -18,6 +18,7 @@ from models.simulation.policies.prefixes import Prefixes
 from models.simulation.request import Request, Workload
 from models.simulation.routing import Routing, router
 from runtime_hooks.demo.engine import claim
+from runtime_hooks.demo.scenes import offloading
 from runtime_hooks.demo.tiny import BLOCK
 from tests_vllm.conftest import Make
 from tests_vllm.engine import Engine
@@ -41,12 +42,14 @@ class Asked(NamedTuple):
 
 
 class Served(NamedTuple):
-    """What became of a request: hits in tokens, victims in order, and when it was admitted."""
+    """What became of a request: tokens found and loaded, victims in order, and when it was
+    admitted."""
 
     hit: int
     victims: tuple[int, ...]
     admitted: int | None
     ended: int
+    loaded: int = 0
 
 
 def workload(source: random.Random, count: int, outputs: tuple[int, ...]) -> list[Asked]:
@@ -73,6 +76,7 @@ class Watched:
         self.core, self.armed = engine.core, engine.armed
         self.keys: dict[bytes, int] = {}
         self.hits: dict[str, int] = {}
+        self.loads: dict[str, int] = {}
         self.victims: dict[str, list[int]] = {}
         self.admitted: dict[str, int] = {}
         self.step, self.second = 0, 0.0
@@ -91,6 +95,7 @@ class Watched:
         blocks = self._allocate(request, *args, **more)
         if blocks is not None and request.request_id not in self.hits:
             self.hits[request.request_id] = more.get("num_new_computed_tokens", 0)
+            self.loads[request.request_id] = more.get("num_external_computed_tokens", 0)
             self.admitted[request.request_id] = self.step
         return blocks
 
@@ -171,6 +176,7 @@ class Watched:
                 tuple(self.victims.get(r.id, ())),
                 self.admitted.get(r.id),
                 ended[r.id],
+                self.loads.get(r.id, 0),
             )
             for r in made
         ]
@@ -184,7 +190,7 @@ def simulated(workload: Workload, blocks: int, policy: str) -> list[Served]:
     tally = Tally(policy, BLOCK, lambda row: rows.update({row.request: row}))
     simulate(
         workload,
-        [named.made(workload, blocks, 1)()],
+        [named.made(workload, blocks)()],
         blocks,
         cost=LOCKSTEP,
         tally=tally,
@@ -197,7 +203,8 @@ def simulated(workload: Workload, blocks: int, policy: str) -> list[Served]:
             row.hit,
             tuple(row.victims),
             None if row.admitted is None else int(row.admitted),
-            int(row.ended),
+            int(row.ended) + bool(row.loaded),  # a load takes a step of the engine
+            row.loaded,
         )
         for row in found
     ]
@@ -277,6 +284,50 @@ def test_claims(make: Make, seed: int, mode: str, options: str, more: dict[str, 
     found = simulated(requests, 24, f"claim:mode={mode},shared=3,quota=1{options}")
     assert any(each.victims for each in served)
     assert served == found
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_demotable(make: Make, seed: int) -> None:
+    """Claims yield to the same requests, some of which hard claims would have kept out."""
+    engine = make(12, engine={"max_model_len": 12 * BLOCK})
+    asked = with_claims(engine, workload(random.Random(seed), 60, (1, 3, 40)), "demotable", 2)
+    requests, served = Watched(engine).play(asked)
+    assert served == simulated(requests, 12, "claim:mode=demotable,shared=2,quota=1")
+    hard = simulated(requests, 12, "claim:mode=hard_protected,shared=2,quota=1")
+    assert any(each.admitted is None for each in hard)
+
+
+def apart(asked: list[Asked]) -> list[Asked]:
+    """The same requests, each after the one before has ended.
+
+    vLLM copies a prompt in the step after it was computed. So that this is no step of the next
+    request, each answer has several tokens.
+    """
+    return [each._replace(step=100 * n, output=3) for n, each in enumerate(asked)]
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("tier", [400, 16])
+def test_offload(make: Make, seed: int, tier: int) -> None:
+    """With vLLM's OffloadingConnector requests that come one by one have the same hits, victims
+    and loads, from a tier for all of them and from one that forgets some."""
+    offloads = offloading(cpu_bytes_to_use=tier << 15)
+    engine = make(14, engine={"max_model_len": 14 * BLOCK, **offloads}, enforce=())
+    requests, served = Watched(engine).play(apart(workload(random.Random(seed), 60, (1,))))
+    assert any(each.loaded for each in served)
+    assert served == simulated(requests, 14, f"offload:blocks={tier}")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_offloadable(make: Make, seed: int) -> None:
+    """The same with offloadable claims, whose copies a full tier does not forget."""
+    offloads = offloading(cpu_bytes_to_use=16 << 15)
+    engine = make(14, engine={"max_model_len": 14 * BLOCK, **offloads})
+    asked = apart(workload(random.Random(seed), 60, (1,)))
+    requests, served = Watched(engine).play(with_claims(engine, asked, "offloadable", 3))
+    assert any(each.loaded for each in served)
+    claims = "claim:mode=offloadable,shared=3,quota=1,tier=16"
+    assert served == simulated(requests, 14, claims)
 
 
 @pytest.mark.parametrize("seed", range(4))

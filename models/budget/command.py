@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from models.budget.budget import GPU, Asked, budget_of
 from models.budget.config import read_config
 from models.budget.estimate import Estimate, estimated, weights_in
-from models.budget.layers import Options
+from models.budget.layers import BYTES, KV_DTYPES, Options
 from models.budget.page import put_budget
 from models.budget.sizes import parse_size
 from spec.cli.arguments import path
 from spec.cli.common import Format, FormatOption
 from spec.cli.layout import print_as
 from spec.language.errors import SpecError
+from spec.language.suggest import resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
+    from collections.abc import Iterable, Sequence
 
 __all__ = ["register"]
 
@@ -33,21 +32,15 @@ _MOST_TOKENS: Final = 1 << 32
 _MOST_TIERS: Final = 16
 
 
-class _Dtype(StrEnum):
-    AUTO = "auto"
-    FLOAT32 = "float32"
-    BFLOAT16 = "bfloat16"
-    FLOAT16 = "float16"
+_AUTO: Final = "auto"
 
 
-class _KvDtype(StrEnum):
-    AUTO = "auto"
-    FLOAT32 = "float32"
-    BFLOAT16 = "bfloat16"
-    FLOAT16 = "float16"
-    FP8 = "fp8"
-    FP8_E4M3 = "fp8_e4m3"
-    FP8_E5M2 = "fp8_e5m2"
+def _dtype(known: Iterable[str]) -> Any:
+    return typer.Option(metavar="DTYPE", help=f"As vLLM's flag: {', '.join((_AUTO, *known))}.")
+
+
+def _known(stated: str, known: Iterable[str]) -> str:
+    return resolve(stated, (_AUTO, *known), what="dtype")
 
 
 def register(app: typer.Typer) -> None:
@@ -107,9 +100,9 @@ def budget(
     pipeline_parallel: Annotated[
         int, typer.Option(help="Stages of layers.", min=1, max=_MOST_RANKS)
     ] = 1,
-    dtype: Annotated[_Dtype, typer.Option(help="As vLLM's flag.")] = _Dtype.AUTO,
-    kv_cache_dtype: Annotated[_KvDtype, typer.Option(help="As vLLM's flag.")] = _KvDtype.AUTO,
-    mamba_ssm_cache_dtype: Annotated[_Dtype, typer.Option(help="As vLLM's flag.")] = _Dtype.AUTO,
+    dtype: Annotated[str, _dtype(BYTES)] = _AUTO,
+    kv_cache_dtype: Annotated[str, _dtype(KV_DTYPES)] = _AUTO,
+    mamba_ssm_cache_dtype: Annotated[str, _dtype(BYTES)] = _AUTO,
     form: FormatOption = Format.TEXT,
 ) -> None:
     """Count the KV blocks of a model, and the claims that fit.
@@ -123,9 +116,9 @@ def budget(
         block_size,
         tensor_parallel,
         pipeline_parallel,
-        str(dtype),
-        str(kv_cache_dtype),
-        str(mamba_ssm_cache_dtype),
+        _known(dtype, BYTES),
+        _known(kv_cache_dtype, KV_DTYPES),
+        _known(mamba_ssm_cache_dtype, BYTES),
     )
     if (kv_cache_memory is None) == (gpu_memory is None):
         given = "no" if gpu_memory is None else "more than one"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Final
 
 from spec.files.json_text import decode_json
@@ -19,6 +20,7 @@ _MOST: Final = 1 << 24
 """The largest number that a key may have; those of published models are far below it."""
 _MOST_LAYERS: Final = 4096
 _NAME: Final = "config.json"
+_HUB_ID: Final = re.compile(r"\w[\w.-]{0,95}/\w[\w.-]{0,95}(?<!\.json)")
 WRAPPERS: Final = frozenset({"gemma3", "gemma4", "llama4", "mistral3"})
 """Models of more than text, of which the layers in `text_config` are all that have a cache."""
 
@@ -141,6 +143,12 @@ def read_config(path: Path) -> Config:
     Raises:
         SpecError: it cannot be read, is no JSON object, has a key twice, or over a mebibyte.
     """
+    if _HUB_ID.fullmatch(str(path)) and not path.exists():
+        fetch = f"hf download {path} {_NAME} --local-dir DIR"
+        raise SpecError(
+            f"{path}: there is no such file or folder, and no model is downloaded here",
+            f"if it is a model on Hugging Face, run {fetch}, and give DIR",
+        )
     file = path / _NAME if path.is_dir() else path
     content = read_bounded(file, _MOST_BYTES)
     try:

@@ -134,6 +134,10 @@ def _left_out(found: Budget) -> list[str]:
             "A claim takes what a hit needs: all blocks of full attention and of chunks, the last "
             "window, the last state."
         )
+        notes.append(
+            "`simulate` has one group of full attention: it does not simulate the hits, the "
+            "victims and the waits of this model."
+        )
     notes.append(
         "Draft models, LoRA and KV connectors that change the layout are not counted. If vLLM "
         "prints another block size at start, give that as --block-size."

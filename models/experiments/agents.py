@@ -140,16 +140,26 @@ def _same(one: float, other: float) -> bool:
 
 def _by_speed(what: str, paper: object, found: Sequence[object]) -> Compared:
     """Compare what is found at each assumed speed; where they differ it cannot be derived."""
-    listed = zip(SPEEDS, found, strict=True)
-    because = "by tokens/s of prefill: " + ", ".join(f"{s:,} {shown(each)}" for s, each in listed)
-    return Compared(what, paper, found[0] if len(set(found)) == 1 else None, because)
+    same = len(set(found)) == 1
+    listed = ", ".join(f"{s:,} {shown(each)}" for s, each in zip(SPEEDS, found, strict=True))
+    because = (
+        f"{shown(found[0])} at each assumed speed of prefill"
+        if same
+        else f"the speed of prefill is not stated; by tokens/s: {listed}"
+    )
+    return Compared(what, paper, found[0] if same else None, because)
 
 
 def agents() -> Experiment:
     """Sections 9.2 and 9.3: FCFS and Continuum at two loads, and what their printed figures say."""
     arms = {(name, jps): arm(name, jps) for jps in (2.0, 8.0) for name in POLICIES}
     changes = [
-        Compared(f"{what}: change", says, percent(fcfs, pins), f"from {fcfs:,} to {pins:,}")
+        Compared(
+            f"{what}: change",
+            says,
+            percent(fcfs, pins),
+            f"{fcfs:,} to {pins:,} is {percent(fcfs, pins)}",
+        )
         for what, (fcfs, pins, says) in _MEASURED.items()
     ]
     off = [each.what for each in changes if each.paper != each.found]

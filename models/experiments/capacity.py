@@ -100,7 +100,7 @@ def capacity() -> Experiment:
                 True,
                 probe.exclusion.outcome == "refused",
             ),
-            Compared("L3, capacity shortfall in blocks", 50, edge - SMALL),
+            Compared("probe of a hard claim (L3), shortfall in blocks", 50, edge - SMALL),
             Compared("table 10, resident and active blocks", 86, live),
             Compared(
                 "table 10, shortfall of a pool of 68 blocks",

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
-from models.experiments.catalog import computed
+from models.experiments.agents import agents, load_sweep
+from models.experiments.answers import answers
+from models.experiments.capacity import capacity
 from models.experiments.comparison import Experiment
 from models.experiments.page import FOLDER, page_of, put_experiments, view
+from models.experiments.predictions import predictions
+from models.experiments.scenarios import eviction, retention
+from models.experiments.spans import materialization, no_admit
 from spec.cli.arguments import path_option
 from spec.cli.common import Code, Format, FormatOption, print_text
 from spec.cli.layout import print_as
@@ -19,10 +24,32 @@ from spec.files.writing import check_target, stale, write_bytes, write_pages
 from spec.installed import how_to_install
 from spec.language.errors import SpecError
 from spec.language.prose import printable
+from spec.language.suggest import resolve
 
-__all__ = ["add_experiments", "can_draw", "files"]
+__all__ = ["EXPERIMENTS", "add_experiments", "can_draw", "computed", "files"]
 
 PAGE = "experiments.md"
+EXPERIMENTS: Final[Mapping[str, Callable[[], Experiment]]] = {
+    "capacity": capacity,
+    "materialization": materialization,
+    "no-admit": no_admit,
+    "answers": answers,
+    "predictions": predictions,
+    "agents": agents,
+    "load": load_sweep,
+    "eviction": eviction,
+    "retention": retention,
+}
+
+
+def computed(names: Iterable[str] = ()) -> list[Experiment]:
+    """Compute the experiments of these names, or all.
+
+    Raises:
+        SpecError: there is none of that name.
+    """
+    asked = [resolve(n, EXPERIMENTS, what="experiment", listed="models experiments") for n in names]
+    return [EXPERIMENTS[name]() for name in asked or EXPERIMENTS]
 
 
 def can_draw() -> bool:

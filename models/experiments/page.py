@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from models.experiments.comparison import Experiment, Match, shown
+from models.experiments.comparison import Compared, Experiment, Match, shown
 from spec.cli.layout import Page, Styled
 from spec.docs.markdown import link, table
 from spec.language.prose import counted
@@ -29,9 +29,13 @@ papers state, and compares. A row *agrees* if the computed figure equals the pri
 *differs* if not. It *cannot be derived* if the stated inputs do not determine the figure: the \
 reason says what is missing. No outcome is copied from a paper into a computation.
 
+A *job* is a session of an agent: turns with tool calls between them. *JPS* counts the jobs that \
+arrive in a second. *FCFS* is first come, first served: vLLM without pins.
+
 The models leave out seconds of real hardware. Where a paper measured seconds, the comparison is \
 about order: which policy wins at which load.
 """
+_COMPARED: Final = ["figure", "paper", "here", "comparison", "because"]
 _LINK: Final = re.compile(r"\[([^]]*)\]\(([^)]*)\)")
 _SIGNS: Final = {Match.AGREES: "green", Match.DIFFERS: "red", Match.UNDERIVABLE: "yellow"}
 
@@ -55,12 +59,12 @@ def digest(experiment: Experiment) -> str:
 def page_of(experiments: Sequence[Experiment]) -> str:
     """The page, as Markdown."""
     others = [
-        [link(found.title), each.what, shown(each.paper), _found(each.found), str(each.match)]
+        [link(found.title), each.what, shown(each.paper), _found(each.found), *_verdict(each)]
         for found in experiments
         for each in found.compared
         if each.match is not Match.AGREES
     ]
-    listed = table(["experiment", "figure", "paper", "here", "comparison"], others)
+    listed = table(["experiment", *_COMPARED], others)
     head = f"{_HEAD}{_INTRO}\n{summary(experiments)}\n\n{listed}\n\n"
     return head + "\n".join(map(_section, experiments))
 
@@ -78,14 +82,9 @@ def _section(found: Experiment) -> str:
             parts.append(table(head, rows) + "\n")
     parts.append(
         table(
-            ["figure", "paper", "here", "comparison"],
+            _COMPARED,
             [
-                [
-                    each.what,
-                    shown(each.paper),
-                    _found(each.found),
-                    _verdict(each.match, each.because),
-                ]
+                [each.what, shown(each.paper), _found(each.found), *_verdict(each)]
                 for each in found.compared
             ],
         )
@@ -100,8 +99,9 @@ def _found(value: object) -> str:
     return "-" if value is None else shown(value)
 
 
-def _verdict(match: Match, because: str) -> str:
-    return f"{match}, because: {because}" if because and match is not Match.AGREES else str(match)
+def _verdict(each: Compared) -> tuple[str, str]:
+    """How a figure compares, and the reason where it does not agree."""
+    return str(each.match), "" if each.match is Match.AGREES else each.because
 
 
 def put_experiments(out: Page, experiments: Sequence[Experiment]) -> None:
@@ -120,7 +120,7 @@ def put_experiments(out: Page, experiments: Sequence[Experiment]) -> None:
         )
 
 
-def _line(what: str, each: Any) -> str:
+def _line(what: str, each: Compared) -> str:
     because = _LINK.sub(r"\1 (docs/\2)", each.because)
     here = "" if each.match is Match.AGREES else f", here {_found(each.found)}: {because}"
     return f"{what}: paper {shown(each.paper)}{here}"

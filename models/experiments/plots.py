@@ -151,7 +151,11 @@ def _answers(plot: Mapping[str, Any]) -> Any:
         axes.plot(used, costs, color=colour, lw=1.8)
         axes.text(1.015, end, name, va="center", color=colour, weight="bold")
     lowest = [min(column) for column in zip(*plot["cost"].values(), strict=True)]
-    axes.plot(used, lowest, color=INK, lw=7, alpha=0.16, solid_capstyle="round", zorder=0)
+    band = {"lw": 7, "alpha": 0.16, "solid_capstyle": "round", "zorder": 0}
+    axes.plot(
+        used, lowest, color=INK, label="grey band: cost of the oracle, the lowest of all", **band
+    )
+    axes.legend(loc="center", bbox_to_anchor=(0.5, 0.59))
     for (name, start), end in zip(turns, [*(at for _, at in turns[1:]), 1.0], strict=True):
         axes.axvline(start, color=PALE, lw=1, zorder=-1)
         axes.text(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -10,9 +9,8 @@ if TYPE_CHECKING:
 
     from models.simulation.outcome import Summary
 
-__all__ = ["advice", "enough"]
+__all__ = ["advice", "enough", "regrets"]
 
-_TTL: Final = re.compile(r"\bttl=(\d[0-9.e+-]*)")
 _LITTLE: Final = 0.01
 """A difference of prompt tokens below this share, or of so many seconds, counts as none."""
 _APART: Final = 1.1
@@ -20,14 +18,36 @@ _APART: Final = 1.1
 
 
 def advice(found: Sequence[Summary], blocks: int) -> list[str]:
-    """A sentence about each policy beside `lru`, the first one, and about times to live.
+    """A sentence about each policy beside `lru`, the first one.
 
     Args:
         blocks: usable blocks of one pool.
     """
     lru, *others = found
-    said = [_beside(lru, each, blocks) for each in others]
-    return said + _durations(others)
+    return [_beside(lru, each, blocks) for each in others]
+
+
+def regrets(found: Sequence[Summary], *, fixed: bool) -> dict[str, float | None]:
+    """The share of prompt tokens by which each policy saves less than `oracle`.
+
+    It is None where the oracle is no bound: if anybody waits or is refused with either policy, if a
+    tier holds more than the pool, or if the requests are not `fixed` beforehand, in their times and
+    their engine. Without the oracle it is empty.
+    """
+    oracle = next((each for each in found if each.policy == "oracle"), None)
+    if oracle is None:
+        return {}
+    bound = fixed and _never_waits(oracle)
+    return {
+        each.policy: oracle.saved - each.saved if bound and _never_waits(each) else None
+        for each in found
+    }
+
+
+def _never_waits(it: Summary) -> bool:
+    """True if each request was served at once, by the pool alone."""
+    waits = it.wait_s.mean or it.preempted or it.deferred or it.refused
+    return not waits and not it.loaded_tokens
 
 
 def enough(saved: Mapping[float, float]) -> float | None:
@@ -96,17 +116,3 @@ def _times(lru: Summary, it: Summary) -> tuple[list[str], list[str]]:
             said = f"{words.format(seconds)} (lru {usual:.1f} s)"
             (longer if seconds > usual else shorter).append(said)
     return shorter, longer
-
-
-def _durations(found: Sequence[Summary]) -> list[str]:
-    """For each policy that was tried with several times to live, the one that is long enough."""
-    tried: dict[str, dict[float, float]] = {}
-    for each in found:
-        if ttl := _TTL.search(each.policy):
-            rest = _TTL.sub("ttl", each.policy)
-            tried.setdefault(rest, {})[float(ttl[1])] = each.saved
-    said = list[str]()
-    for saved in tried.values():
-        if (least := enough(saved)) is not None:
-            said.append(f"A time to live past {least:g} s buys less than 1 %.")
-    return list(dict.fromkeys(said))

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Final
 
 import msgspec
 import typer
 
-from models.simulation.advice import advice
+from models.simulation.advice import advice, regrets
 from models.simulation.cost import Cost, read_cost
 from models.simulation.engine import simulate
 from models.simulation.outcome import Row, Summary, Tally
 from models.simulation.policies import POLICIES, Chosen, chosen
 from models.simulation.routing import Routing, router
-from models.simulation.sweep import axis_of, figure_of, finding, gains, put_sweep, swept, target_of
+from models.simulation.sweep import (
+    ONE_GROUP,
+    axis_of,
+    figure_of,
+    finding,
+    gains,
+    put_sweep,
+    swept,
+    target_of,
+)
 from models.simulation.workload import read_workload
 from models.simulation.workload.agents import PREFIX
-from models.simulation.workload.options import (
+from models.simulation.workload.command import (
     BlockOption,
     LimitOption,
     SeedOption,
@@ -28,8 +38,8 @@ from spec.cli.arguments import path_option
 from spec.cli.common import Format, FormatOption, write_output
 from spec.cli.layout import Page, print_as
 from spec.cli.working import Working
-from spec.files.writing import check_target
-from spec.language.errors import OutputError, SpecError
+from spec.files.writing import check_target, replacing
+from spec.language.errors import SpecError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -41,6 +51,10 @@ __all__ = ["SCHEMA", "compare", "register"]
 SCHEMA: Final = "resident-claims/simulation/1"
 _EVERY: Final = 4_096
 _MOST_BLOCKS: Final = 1 << 24
+_UNBOUND: Final = (
+    "There is none (-) where oracle is no bound: if with that policy or with oracle a request "
+    "waits or is refused, or a tier is loaded from; with turns, and with several engines."
+)
 _EXAMPLE: Final = (
     "Example: python -m models simulate requests.jsonl --blocks 4000 --policy pin:ttl=40"
 )
@@ -79,7 +93,7 @@ def compare(
     found = []
     for each in policies:
         tally = Tally(each.text, workload.block, rows)
-        make = each.made(workload, blocks, engines)
+        make = each.made(workload, blocks)
         served = 0
 
         def done(text: str = each.text) -> None:
@@ -175,7 +189,7 @@ def _simulate(
         requests = read_workload(workload, limit=limit, seed=seed, block=block)
         if not requests.requests:
             raise SpecError(f"{workload} has no requests", "give a workload with some")
-        with _Lines(rows) as lines:
+        with nullcontext() if rows is None else replacing(rows) as lines:
             given = partial(
                 compare,
                 requests,
@@ -183,7 +197,7 @@ def _simulate(
                 routing=routing,
                 cost=figures,
                 max_running=max_running,
-                rows=None if rows is None else lines.add,
+                rows=None if lines is None else partial(_write_row, lines),
                 says=status.update,
             )
             points = swept(axes, named, blocks, lambda each, n: given([each], n)[0]) if axes else []
@@ -204,40 +218,21 @@ def _simulate(
             write_output(plot, figure_of(axes, points, drawn))
         print_as(form, document, lambda out: put_sweep(out, points))
         return
-    document |= {"policies": found, "advice": advice(found, blocks or 0)}
+    fixed = engines == 1 and all(each.after is None for each in requests)
+    document |= {
+        "policies": found,
+        "regret": regrets(found, fixed=fixed),
+        "advice": advice(found, blocks or 0),
+    }
     print_as(form, document, lambda out: put(out, document))
 
 
-class _Lines:
-    """Lines of JSON in a file, or nowhere."""
+def _write_row(lines: BinaryIO, row: Row) -> None:
+    lines.write(msgspec.json.encode(row) + b"\n")
 
-    def __init__(self, path: Path | None) -> None:
-        self._path, self._encoder = path, msgspec.json.Encoder()
 
-    def __enter__(self) -> _Lines:
-        try:
-            self._file = self._path.open("wb") if self._path else None
-        except OSError as problem:
-            raise self._wrong(problem) from None
-        return self
-
-    def add(self, row: Row) -> None:
-        """Write a row; raises OutputError."""
-        assert self._file is not None
-        try:
-            self._file.write(self._encoder.encode(row) + b"\n")
-        except OSError as problem:
-            raise self._wrong(problem) from None
-
-    def __exit__(self, *_: object) -> None:
-        if self._file:
-            try:
-                self._file.close()
-            except OSError as problem:
-                raise self._wrong(problem) from None
-
-    def _wrong(self, problem: OSError) -> OutputError:
-        return OutputError(f"cannot write {self._path}: {problem.strerror}", "name another")
+def _points(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:.1f}"
 
 
 def put(out: Page, document: dict[str, Any]) -> None:
@@ -250,11 +245,13 @@ def put(out: Page, document: dict[str, Any]) -> None:
     ).put()
     found: list[Summary] = document["policies"]
     base = next(each for each in found if each.policy == "lru")
-    head = ("saved", "to lru", "refused", "deferred", "wait", "first token", "policy")
+    regret: dict[str, float | None] = document["regret"]
+    head = ("saved", "to lru", "regret", "refused", "deferred", "wait", "first token", "policy")
     rows = [
         (
             f"{each.saved:.1%}",
             "" if each is base else f"{100 * (each.saved - base.saved):+.1f}",
+            _points(regret.get(each.policy)),
             f"{sum(each.refused.values())}",
             f"{each.deferred}",
             f"{each.wait_s.p99:.2f} s",
@@ -263,10 +260,13 @@ def put(out: Page, document: dict[str, Any]) -> None:
         )
         for each in sorted(found, key=lambda each: -each.saved)
     ]
-    out.grid(rows, head=head, gap=2)
+    some = [at for at, name in enumerate(head) if regret or name != "regret"]
+    out.grid([[row[at] for at in some] for row in rows], head=[head[at] for at in some], gap=2)
     out.put().put(
-        "saved: prompt tokens that were not computed, and points to lru. wait, first token: what "
-        "99 of 100 requests do not exceed, from their arrival."
+        "saved: prompt tokens of served requests that were not computed, and points to lru. wait, "
+        "first token: what 99 of 100 requests do not exceed, from their arrival. " + ONE_GROUP
     )
+    if regret:
+        out.put("regret: points to oracle. " + _UNBOUND * (None in regret.values()))
     for sentence in document["advice"]:
         out.put().put(sentence)

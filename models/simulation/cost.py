@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import msgspec
 
 from spec.files.json_text import decode_json
-from spec.files.plain import open_plain
 from spec.language.errors import DocumentError
+from spec.lowering.load import read_bounded
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -58,13 +58,7 @@ def read_cost(path: Path) -> Cost:
     Raises:
         DocumentError: it cannot be read, is larger than 64 KiB, or states other fields.
     """
-    try:
-        with open_plain(path) as file:
-            content = file.read(_MOST_BYTES + 1)
-    except (OSError, ValueError) as problem:
-        raise DocumentError(f"{path} cannot be read: {problem}") from None
-    if len(content) > _MOST_BYTES:
-        raise DocumentError(f"{path} is larger than {_MOST_BYTES} bytes", "give a cost file")
+    content = read_bounded(path, _MOST_BYTES)
     try:
         return decode_json(content, _File).cost
     except ValueError as problem:

@@ -15,8 +15,7 @@ from math import inf
 from typing import TYPE_CHECKING, Any
 
 from models.simulation.policies.base import DEFER
-from models.simulation.request import FRESH
-from models.simulation.run import Run
+from models.simulation.request import FRESH, Run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -95,7 +94,7 @@ class Engine:
             self.refuse(run, reason)
         elif not run.deferred:
             run.deferred = True
-            self.tally.deferrals += 1
+            self.tally.found.deferred += 1
 
     def refuse(self, run: Run, reason: str) -> None:
         """End a request without an answer."""
@@ -140,7 +139,7 @@ class Engine:
         free = pool.free
         if need > free or (need + hit > free and need + pool.unused(found) > free):
             return False
-        loaded = self.policy.beyond(keys, hit, most)
+        loaded = self.policy.beyond(keys, hit, tokens // block)
         pool.touch(found)
         taken, victims = pool.take(need)
         run.stored = tokens // block
@@ -153,7 +152,7 @@ class Engine:
         if not run.preempted:
             run.admitted, run.hit, run.loaded = now, hit, loaded
         computed = tokens - (hit + loaded) * block
-        simulation.tally.computed(run, hit, loaded, computed)
+        simulation.tally.computed(run, hit + loaded, computed)
         if victims:
             self._lost(run, victims)
         self.policy.placed(self, run)
@@ -205,7 +204,7 @@ class Engine:
         self._leave(run)
         run.preempted += 1
         run.number = 0
-        self.tally.preemptions += 1
+        self.tally.found.preempted += 1
         self.waiting.appendleft(run)
         self.policy.preempted(self, run)
         self._preempted = simulation.now

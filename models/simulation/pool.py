@@ -151,10 +151,6 @@ class Pool:
                 del self.held[block]
         self.give_back(blocks)
 
-    def contents(self) -> dict[int, int]:
-        """The key of each block that caches one."""
-        return {block: key for block, key in enumerate(self._keys) if key is not None}
-
     def _next(self) -> int:
         """Take the next victim out of the queue."""
         return self._queue.popitem(last=False)[0]

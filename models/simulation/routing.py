@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from models.simulation.policies.base import Host
-    from models.simulation.run import Run
+    from models.simulation.request import Run
 
 __all__ = ["Routing", "router"]
 

@@ -20,6 +20,7 @@ from spec.installed import how_to_install
 from spec.language.errors import SpecError
 
 __all__ = [
+    "ONE_GROUP",
     "Axis",
     "Point",
     "axis_of",
@@ -32,6 +33,9 @@ __all__ = [
 ]
 
 BLOCKS: Final = "blocks"
+ONE_GROUP: Final = (
+    "A pool has one group of full attention: windows, states and several groups are not simulated."
+)
 _VALUES, _MOST, _PANELS, _TITLE = 8, 400, 4, 72
 _LARGEST: Final = 1e12
 _FORM: Final = re.compile(r"(\w+)=(\d+(?:\.\d+)?)\.\.(\d+(?:\.\d+)?)(?:/(\d{1,3}))?")
@@ -159,8 +163,8 @@ def put_sweep(out: Page, points: Sequence[Point]) -> None:
         gap=2,
     )
     out.put().put(
-        "saved: prompt tokens that were not computed. wait: seconds that 99 of 100 requests do "
-        "not exceed."
+        "saved: prompt tokens of served requests that were not computed. wait: seconds that 99 of "
+        f"100 requests do not exceed. {ONE_GROUP}"
     )
     out.put(f"{finding(points)}.")
     for sentence in gains(points):

@@ -10,32 +10,18 @@ classifier by 25 features (XGBoost), which the note does not list.
 from __future__ import annotations
 
 import math
-import re
 from bisect import insort
 from collections import deque
 from dataclasses import dataclass, field
-from enum import StrEnum
 from random import Random
 from statistics import NormalDist
 from typing import Final, NamedTuple, Protocol
 
-__all__ = [
-    "THRESHOLD",
-    "Dispatch",
-    "Means",
-    "Predictor",
-    "Quantiles",
-    "Speed",
-    "ToolTimes",
-    "command_of",
-    "pin_seconds",
-    "tool_of",
-]
+__all__ = ["THRESHOLD", "Means", "Predictor", "Quantiles", "ToolTimes", "pin_seconds"]
 
 THRESHOLD: Final = 2.0
 """`FIXED_THRESHOLD_CONTINUUM`, in seconds: how long a pin is, and the most that its tool takes."""
 
-_BLOCK: Final = re.compile(r"```bash\n(.*?)\n?\s*```", re.DOTALL)
 _RECENT: Final = 256
 
 
@@ -45,34 +31,14 @@ class ToolTimes(Protocol):
     def observe(self, tool: str, seconds: float) -> None:
         """Take the time of a call that has ended."""
 
-    def estimate(self, tool: str) -> float:
-        """The seconds that the next call of a tool is expected to take; 0 if none was observed."""
 
-
-def command_of(answer: str) -> str | None:
-    """The command in the first block of an answer that begins with "```bash"; None without one.
-
-    The model must write the block: an answer that ends within its reasoning calls no tool.
-    """
-    found = _BLOCK.search(answer)
-    return (found[1].strip() or None) if found else None
-
-
-def tool_of(answer: str) -> str | None:
-    """The tool that an answer calls, which is the first word of its command; None without one."""
-    command = command_of(answer)
-    return command.split(None, 1)[0] if command else None
-
-
-def pin_seconds(times: ToolTimes, tool: str | None, threshold: float = THRESHOLD) -> float:
+def pin_seconds(times: Means, tool: str) -> float:
     """Continuum's time-to-live of a turn that calls a tool; 0 is no pin.
 
-    A tool whose mean exceeds the threshold is not pinned, nor is a turn without a tool. All others
-    are pinned for as long as the threshold. A tool of which no call has ended counts as fast.
+    A tool whose mean exceeds the threshold is not pinned. All others are pinned for as long as the
+    threshold. A tool of which no call has ended counts as fast.
     """
-    if tool is None or times.estimate(tool) > threshold:
-        return 0.0
-    return threshold
+    return 0.0 if times.estimate(tool) > THRESHOLD else THRESHOLD
 
 
 @dataclass(slots=True)
@@ -118,24 +84,9 @@ class Quantiles:
         return ranked[max(0, math.ceil(self.share * len(ranked)) - 1)]
 
 
-class Speed(StrEnum):
-    """What ContextServe takes a call for."""
-
-    FAST = "fast"
-    SLOW = "slow"
-    UNCERTAIN = "uncertain"
-
-
-class Dispatch(NamedTuple):
-    """The speed of a call and the time-to-live of its pin, in seconds; 0 is no pin."""
-
-    speed: Speed
-    seconds: float
-
-
 _FAST: Final = frozenset({"ls", "cat", "pwd", "git status"})
 _FAST_S: Final = 3.0
-_SLOW: Final = ("make", "pytest", "pip install", "docker build")
+_SLOW: Final = frozenset({"make", "pytest", "pip install", "docker build"})
 _LEAST: Final = 3
 _SPREAD: Final = math.log(2)
 
@@ -186,25 +137,13 @@ class Predictor:
         belief = self._beliefs.get(tool, _Belief())
         self._beliefs[tool] = belief.after(math.log(max(seconds, 1e-3)))
 
-    def estimate(self, tool: str) -> float:
-        """The mean, in seconds; 0 if no call was observed."""
-        return self._means.estimate(tool)
-
-    def dispatch(self, command: str | None) -> Dispatch:
-        """The speed of a command, which begins with the name of its tool, and the pin it gets."""
-        if command is None:
-            return Dispatch(Speed.UNCERTAIN, 0.0)
-        words = command.split()
-        tool = words[0] if words else ""
-        if tool in _FAST or " ".join(words[:2]) in _FAST:
-            return Dispatch(Speed.FAST, _FAST_S)
-        if any(words[: len(slow.split())] == slow.split() for slow in _SLOW):
-            return Dispatch(Speed.SLOW, 0.0)
+    def seconds(self, tool: str) -> float:
+        """The time-to-live of a turn that calls a tool; 0 is no pin."""
+        if tool in _FAST or tool in _SLOW:
+            return _FAST_S if tool in _FAST else 0.0
         belief = self._beliefs.get(tool, _Belief())
         if belief.calls < _LEAST:
-            return Dispatch(Speed.UNCERTAIN, pin_seconds(self, tool))
+            return pin_seconds(self._means, tool)
         mean, deviation = belief.drawn(self._chance)
         seconds = math.exp(mean + self._deviations * deviation)
-        if seconds > THRESHOLD:
-            return Dispatch(Speed.SLOW, 0.0)
-        return Dispatch(Speed.FAST, seconds)
+        return seconds if seconds <= THRESHOLD else 0.0

@@ -1,20 +1,31 @@
-"""Writes output files completely or not at all."""
+"""Writes output files; what is written line by line replaces the old file when it is complete."""
 
 from __future__ import annotations
 
 import os
+import secrets
+import stat
+from contextlib import contextmanager, suppress
 from itertools import combinations
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from spec.files.plain import open_plain
 from spec.language.errors import OutputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
-__all__ = ["check_apart", "check_target", "read_text", "stale", "write_bytes", "write_pages"]
+__all__ = [
+    "check_apart",
+    "check_target",
+    "read_text",
+    "replacing",
+    "stale",
+    "write_bytes",
+    "write_pages",
+]
 
 
 def write_bytes(path: Path, content: bytes) -> None:
@@ -23,6 +34,40 @@ def write_bytes(path: Path, content: bytes) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
     except (OSError, ValueError) as problem:
+        raise OutputError(f"cannot write {path}: {_reason(problem)}", "name another") from None
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """A file to write, which takes the place of `path` at the end; makes the folders above it.
+
+    Until then, and if anything goes wrong, what is there stays as it is. A pipe or a device, and
+    what is named by its place in /dev or /proc, is written at once.
+
+    Raises:
+        OutputError: it cannot be written. Other errors of the block are raised as they are.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        mode = path.stat().st_mode if _exists(path) else stat.S_IFREG
+        is_place = path.absolute().parts[1:2] in {("dev",), ("proc",)}
+        if is_place or not stat.S_ISREG(mode):
+            with path.open("wb") as file:
+                yield file
+            return
+        target = Path(os.path.realpath(path))
+        new = target.parent / f".{secrets.token_hex(8)}.new"
+        try:
+            with new.open("xb") as file:
+                if bits := stat.S_IMODE(mode):
+                    os.fchmod(file.fileno(), bits)
+                yield file
+            new.replace(target)
+        except BaseException:
+            with suppress(OSError):
+                new.unlink()
+            raise
+    except OSError as problem:
         raise OutputError(f"cannot write {path}: {_reason(problem)}", "name another") from None
 
 

@@ -37,9 +37,9 @@ class Chosen(NamedTuple):
     policy: type[Policy]
     options: Any
 
-    def made(self, workload: Workload, blocks: int, engines: int) -> Callable[[], Policy]:
+    def made(self, workload: Workload, blocks: int) -> Callable[[], Policy]:
         """A function that makes the policy of one more engine."""
-        return self.policy.made(workload, blocks, engines, self.options)
+        return self.policy.made(workload, blocks, self.options)
 
 
 def chosen(text: str) -> Chosen:

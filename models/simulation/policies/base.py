@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from models.simulation.outcome import Tally
-    from models.simulation.request import Workload
-    from models.simulation.run import Run
+    from models.simulation.request import Run, Workload
 
 __all__ = ["DEFER", "Host", "NoOptions", "Policy", "Seconds"]
 
@@ -71,9 +70,7 @@ class Policy:
     Options: ClassVar[type[msgspec.Struct]] = NoOptions
 
     @classmethod
-    def made(
-        cls, workload: Workload, blocks: int, engines: int, options: Any
-    ) -> Callable[[], Policy]:
+    def made(cls, workload: Workload, blocks: int, options: Any) -> Callable[[], Policy]:
         """A function that makes the policy of one more engine.
 
         Args:

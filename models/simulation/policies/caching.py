@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from models.simulation.policies.base import Host
-    from models.simulation.request import Workload
-    from models.simulation.run import Run
+    from models.simulation.request import Run, Workload
 
 __all__ = ["NoReuse", "Oracle"]
 
@@ -32,6 +31,17 @@ class NoReuse(Policy):
         return Pool(engine.blocks, caches=False)
 
 
+class _Pool(RankedPool):
+    """Evicts second blocks with one content first: a look-up finds the block cached first."""
+
+    def _enter(self, block: int, key: int) -> None:
+        place = self._places[key]
+        if isinstance(place, int) or next(iter(place)) == block:
+            super()._enter(block, key)
+        else:
+            Pool._enter(self, block, key)
+
+
 class Oracle(Policy):
     """Evicts the content whose next use is the furthest away, by the order of the workload.
 
@@ -47,9 +57,7 @@ class Oracle(Policy):
         self._at = 0
 
     @classmethod
-    def made(
-        cls, workload: Workload, blocks: int, engines: int, options: Any
-    ) -> Callable[[], Policy]:
+    def made(cls, workload: Workload, blocks: int, options: Any) -> Callable[[], Policy]:
         """Note for each key the requests that use it, in order; engines share the notes."""
         times: dict[str, float] = {}
         for request in workload:
@@ -64,11 +72,13 @@ class Oracle(Policy):
 
     def pool(self, engine: Host) -> Pool:
         """A pool that ranks by the next use."""
-        return RankedPool(engine.blocks, self._next_use)
+        return _Pool(engine.blocks, self._next_use)
 
     def placed(self, engine: Host, run: Run) -> None:
-        """Note how far the workload is."""
+        """Note how far the workload is; blocks that the request did not use are used later."""
         self._at = max(self._at, self._places[run.request.id])
+        assert isinstance(engine.pool, RankedPool)
+        engine.pool.rank(run.keys[: run.stored])
 
     def lost(self, engine: Host, run: Run, victims: Sequence[int]) -> None:
         """Forget contents that no request will use."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal
 import msgspec
 
 from models.simulation.policies.base import DEFER, Policy, Seconds
+from models.simulation.policies.kept import Offload, TierBlocks
 from models.simulation.policies.prefixes import Prefixes
 from models.simulation.pool import Pool, RankedPool
 from spec.claims.states import Mode
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from models.simulation.policies.base import Host
-    from models.simulation.request import Workload
-    from models.simulation.run import Run
+    from models.simulation.request import Run, Workload
 
 __all__ = ["Claims"]
 
@@ -36,7 +36,8 @@ class _Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `on` is what is claimed: the prefix that a prompt shares with `shared` sessions, or the prompt
     of each turn that calls a tool, until the next turn of its session ends. `quota` is the share of
     a pool that claims may have; `ttl` is in seconds, and endless by default, except for `expiring`.
-    A request that does not fit waits `defer` seconds before it is refused.
+    A request that does not fit waits `defer` seconds before it is refused. `tier` are the blocks of
+    the tier of `offloadable`.
     """
 
     mode: Mode = Mode.HARD_PROTECTED
@@ -45,6 +46,7 @@ class _Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     quota: Annotated[float, msgspec.Meta(gt=0, le=1)] = 0.5
     ttl: Seconds | None = None
     defer: Annotated[float, msgspec.Meta(ge=0, le=1e9)] = 0.0
+    tier: TierBlocks = 10_000
 
     @property
     def lasts(self) -> float | None:
@@ -76,8 +78,9 @@ class Claims(Policy):
     the quota. `hard_protected`: its blocks are no victims, and a request that does not fit beside
     the claims is refused or deferred, in the name of claims that keep it out. `demotable`: claims
     yield to such a request. `expiring`: as hard, until the time is over. `soft_priority`: claimed
-    blocks are evicted last. `offloadable`: evicted blocks are loaded again. `routed_reuse`:
-    requests go to the engine where their claim is. `best_effort`: losses are counted, no more.
+    blocks are evicted last. `offloadable`: a tier keeps a copy of each claimed block.
+    `routed_reuse`: requests go to the engine where their claim is. `best_effort`: losses are
+    counted, no more.
 
     Source: `runtime_hooks` of this project, `controller/arbitration.py` and
     `enforce/victim_exclusion.py`.
@@ -92,14 +95,13 @@ class Claims(Policy):
         self._claims: dict[str, _Claim] = {}
         self._owned: dict[int, int] = {}  # claims that own each content
         self._pins: dict[int, int] = {}  # the block that is excluded for a content
-        self._tier: set[int] = set()
+        offloads = options.mode is Mode.OFFLOADABLE
+        self._tier = Offload(options.tier, self._owned) if offloads else None
         self._deferred: dict[Run, float] = {}
         self._turns: dict[str, _Claim] = {}  # by session
 
     @classmethod
-    def made(
-        cls, workload: Workload, blocks: int, engines: int, options: Any
-    ) -> Callable[[], Policy]:
+    def made(cls, workload: Workload, blocks: int, options: Any) -> Callable[[], Policy]:
         """Find the prefixes once, for all engines."""
         shared = _Shared(Prefixes(workload, options.shared))
         return lambda: cls(shared, options)
@@ -237,7 +239,6 @@ class Claims(Policy):
         if isinstance(engine.pool, RankedPool):
             engine.pool.rank(gone)
         engine.pool.release([self._pins.pop(key) for key in gone if key in self._pins])
-        self._tier.difference_update(gone)
         engine.tally.claimed(how)
         for run, until in list(self._deferred.items()):
             if self._deferred.pop(run, None) is not None:
@@ -251,26 +252,26 @@ class Claims(Policy):
             engine.refuse(run, reason)
 
     def beyond(self, keys: Sequence[int], hit: int, most: int) -> int:
-        """Count the evicted blocks of offloadable claims."""
-        at = hit
-        while self._tier and at < most and keys[at] in self._tier:
-            at += 1
-        return max(at - hit, 0)
+        """Count the blocks that the tier of offloadable claims has."""
+        return 0 if self._tier is None else self._tier.beyond(keys, hit, most)
 
     def placed(self, engine: Host, run: Run) -> None:
         """Exclude what was computed of claims."""
         self._settle(engine, run.keys[: run.stored])
-        if self._tier:
-            self._tier.difference_update(run.keys[: run.stored])
+
+    def ends(self, engine: Host, run: Run) -> None:
+        """Copy what was computed to the tier."""
+        if self._tier is not None:
+            self._tier.ends(engine, run)
 
     def lost(self, engine: Host, run: Run, victims: Sequence[int]) -> None:
         """Count the losses of claims; an offloadable claim has a copy."""
         gone = [key for key in victims if key in self._owned and key not in engine.pool]
-        if gone and self._options.mode is Mode.OFFLOADABLE:
-            self._tier.update(gone)
-            engine.tally.claimed("offloaded_blocks", len(gone))
-        elif gone:
-            engine.tally.harmed("evicted", len(gone))
+        copies = () if self._tier is None else self._tier.copies
+        if away := sum(key in copies for key in gone):
+            engine.tally.claimed("offloaded_blocks", away)
+        if away < len(gone):
+            engine.tally.harmed("evicted", len(gone) - away)
 
     def ended(self, engine: Host, run: Run) -> None:
         """Claim the prompt of a turn that calls a tool, in place of that of the turn before."""

@@ -13,13 +13,12 @@ from models.simulation.policies.prefixes import Prefixes
 from models.simulation.pool import Pool, RankedPool
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 
     from models.simulation.policies.base import Host
-    from models.simulation.request import Workload
-    from models.simulation.run import Run
+    from models.simulation.request import Run, Workload
 
-__all__ = ["Offload", "Retention"]
+__all__ = ["Offload", "Retention", "TierBlocks"]
 
 _Priority = Annotated[int, msgspec.Meta(ge=0, le=100)]
 
@@ -52,9 +51,7 @@ class Retention(Policy):
         self._ends: list[tuple[float, int]] = []
 
     @classmethod
-    def made(
-        cls, workload: Workload, blocks: int, engines: int, options: Any
-    ) -> Callable[[], Policy]:
+    def made(cls, workload: Workload, blocks: int, options: Any) -> Callable[[], Policy]:
         """Find the prefixes once, for all engines."""
         prefixes = Prefixes(workload, options.shared)
         return lambda: cls(prefixes, options)
@@ -100,14 +97,18 @@ class Retention(Policy):
                 yield key
 
 
+TierBlocks = Annotated[int, msgspec.Meta(ge=1, le=1 << 26)]
+
+
 class Offload(Policy):
-    """A CPU tier: what a request cached is copied to it when the request ends, and loaded on a hit.
+    """A CPU tier: the full blocks of a prompt are copied to it when the request ends, and loaded on
+    a hit.
 
     The tier holds `blocks` blocks, and forgets what was used least recently.
 
-    Source: LMCache's local CPU back end, and SGLang's HiCache with the write-through policy
-    (`models.runtimes.lmcache`, `models.runtimes.sglang_hicache`). Copies out of the pool cost no
-    time; loads take that of the cost model.
+    Source: vLLM 0.32.0, `vllm/v1/kv_offload/cpu` (`LRUCachePolicy`, `offload_prompt_only`), and
+    LMCache's local CPU back end (`models.runtimes.lmcache`). Copies out of the pool cost no time;
+    loads take that of the cost model.
     """
 
     name: ClassVar = "offload"
@@ -115,32 +116,33 @@ class Offload(Policy):
     class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """`blocks` of the tier of each engine."""
 
-        blocks: Annotated[int, msgspec.Meta(ge=1, le=1 << 26)] = 10_000
+        blocks: TierBlocks = 10_000
 
-    def __init__(self, blocks: int) -> None:
-        self._blocks = blocks
-        self._tier: OrderedDict[int, None] = OrderedDict()
+    def __init__(self, blocks: int, kept: Container[int] = ()) -> None:
+        self._blocks, self._kept = blocks, kept
+        self.copies: OrderedDict[int, None] = OrderedDict()
 
     @classmethod
-    def made(
-        cls, workload: Workload, blocks: int, engines: int, options: Any
-    ) -> Callable[[], Policy]:
+    def made(cls, workload: Workload, blocks: int, options: Any) -> Callable[[], Policy]:
         """A tier for each engine."""
         return lambda: cls(options.blocks)
 
     def beyond(self, keys: Sequence[int], hit: int, most: int) -> int:
         """Count the blocks that the tier has."""
-        for at in range(hit, most):
-            if keys[at] not in self._tier:
-                return at - hit
-            self._tier.move_to_end(keys[at])
-        return max(most - hit, 0)
+        found = hit
+        while found < most and keys[found] in self.copies:
+            found += 1
+        return found - hit
 
     def ends(self, engine: Host, run: Run) -> None:
-        """Write the full blocks through."""
-        tier = self._tier
-        for key in run.keys[: run.stored]:
-            tier[key] = None
-            tier.move_to_end(key)
-        while len(tier) > self._blocks:
-            tier.popitem(last=False)
+        """Copy the prompt; its last block is forgotten first, those of `kept` never."""
+        copies = self.copies
+        for key in reversed(run.keys[: run.request.prompt // engine.block]):
+            copies[key] = None
+            copies.move_to_end(key)
+        for _ in range(len(copies)):
+            if len(copies) <= self._blocks:
+                break
+            key, _ = copies.popitem(last=False)
+            if key in self._kept:
+                copies[key] = None

@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from models.simulation.policies.base import Host
-    from models.simulation.request import Workload
-    from models.simulation.run import Run
+    from models.simulation.request import Run, Workload
 
 __all__ = ["Context", "Pin", "Tools"]
 
@@ -83,9 +82,7 @@ class Pin(Policy):
         self._order: list[tuple[int, str]] = []  # sessions that wait, or waited
 
     @classmethod
-    def made(
-        cls, workload: Workload, blocks: int, engines: int, options: Any
-    ) -> Callable[[], Policy]:
+    def made(cls, workload: Workload, blocks: int, options: Any) -> Callable[[], Policy]:
         """Engines learn the times of tools together."""
         tools = cls._learns(options)
         return lambda: cls(tools)
@@ -189,7 +186,7 @@ class Context(Pin):
     @classmethod
     def _learns(cls, options: Any) -> Tools:
         predictor = Predictor()
-        return Tools(predictor, lambda tool: predictor.dispatch(tool).seconds)
+        return Tools(predictor, predictor.seconds)
 
 
 def _session(run: Run) -> str:

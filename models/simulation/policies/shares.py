@@ -58,9 +58,7 @@ class FairShare(Policy):
         self._kept = kept
 
     @classmethod
-    def made(
-        cls, workload: Workload, blocks: int, engines: int, options: Any
-    ) -> Callable[[], Policy]:
+    def made(cls, workload: Workload, blocks: int, options: Any) -> Callable[[], Policy]:
         """Divide a pool among the prefixes of the workload."""
         prefixes, uses = Prefixes(workload, options.shared), Counter[Prefix]()
         for request in workload:

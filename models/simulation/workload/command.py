@@ -12,25 +12,26 @@ import typer
 
 from models.simulation.workload import WRITERS, Form, read_workload
 from models.simulation.workload.agents import PREFIX
-from models.simulation.workload.options import (
-    BlockOption,
-    LimitOption,
-    SeedOption,
-    WorkloadArgument,
-)
-from spec.cli.arguments import path_option
+from spec.cli.arguments import file_name, path_option
 from spec.cli.common import Format, FormatOption
 from spec.cli.layout import print_as
 from spec.cli.working import Working
-from spec.files.writing import check_target
-from spec.language.errors import OutputError, SpecError
+from spec.files.writing import check_target, replacing
 from spec.language.prose import counted
 
 if TYPE_CHECKING:
     from models.simulation.request import Workload
     from spec.cli.layout import Page
 
-__all__ = ["Described", "describe", "register"]
+__all__ = [
+    "BlockOption",
+    "Described",
+    "LimitOption",
+    "SeedOption",
+    "WorkloadArgument",
+    "describe",
+    "register",
+]
 
 _EXAMPLE: Final = (
     "Example: python -m models workload agents:sessions=200,turns=8,jps=2 "
@@ -38,13 +39,33 @@ _EXAMPLE: Final = (
 )
 _MOST_KEYS: Final = 4_000_000
 
+WorkloadArgument = Annotated[
+    str,
+    typer.Argument(
+        parser=file_name,
+        metavar="WORKLOAD",
+        help="A trace in the form of Mooncake, NVIDIA Dynamo or this project, or "
+        "agents:NAME=VALUE,... to generate sessions of agents (docs/workloads.md).",
+    ),
+]
+LimitOption = Annotated[
+    int | None, typer.Option("--limit", help="Read so many requests from the beginning.", min=1)
+]
+SeedOption = Annotated[int, typer.Option("--seed", help="The same seed generates the same.", min=0)]
+BlockOption = Annotated[
+    int | None,
+    typer.Option(
+        "--block", help="Tokens of a block, where a file has no 512 and states none.", min=1
+    ),
+]
+
 
 def register(app: typer.Typer) -> None:
     """Add the command to an application."""
     app.command("workload", epilog=_EXAMPLE)(_workload)
 
 
-class Described(msgspec.Struct, frozen=True):
+class Described(msgspec.Struct, kw_only=True):
     """What a workload consists of; `repeated` is None where there are too many keys to know it.
 
     Attributes:
@@ -55,51 +76,42 @@ class Described(msgspec.Struct, frozen=True):
             so many.
     """
 
-    schema: str
+    schema: str = "resident-claims/workload/1"
     name: str
     requests: int
-    sessions: int
-    turns: int
-    span_s: float
+    sessions: int = 0
+    turns: int = 0
+    span_s: float = 0.0
     block: int
-    prompt_tokens: int
-    longest_prompt: int
-    output_tokens: int
-    repeated: float | None
+    prompt_tokens: int = 0
+    longest_prompt: int = 0
+    output_tokens: int = 0
+    repeated: float | None = None
 
 
 def describe(workload: Workload) -> Described:
     """Count what a workload has."""
+    block, blocks, again = workload.block, 0, 0
+    found = Described(name=workload.name, requests=len(workload.requests), block=block)
     sessions, keys = set[str](), set[int]()
-    turns = prompts = longest = outputs = blocks = again = 0
-    span, block = 0.0, workload.block
     for each in workload:
-        prompts, outputs = prompts + each.prompt, outputs + each.output
-        longest = max(longest, each.prompt)
+        found.prompt_tokens += each.prompt
+        found.longest_prompt = max(found.longest_prompt, each.prompt)
+        found.output_tokens += each.output
         if each.session is not None:
             sessions.add(each.session)
         if each.after is None:
-            span = max(span, each.arrives)
+            found.span_s = max(found.span_s, each.arrives)
         else:
-            turns += 1
+            found.turns += 1
         blocks += each.prompt // block
         if len(keys) <= _MOST_KEYS:
             again += len(keys.intersection(each.keys[: each.prompt // block]))
             keys.update(each.keys)
-    repeated = None if len(keys) > _MOST_KEYS else again / blocks if blocks else 0.0
-    return Described(
-        "resident-claims/workload/1",
-        workload.name,
-        len(workload.requests),
-        len(sessions),
-        turns,
-        span,
-        block,
-        prompts,
-        longest,
-        outputs,
-        repeated,
-    )
+    found.sessions = len(sessions)
+    if len(keys) <= _MOST_KEYS:
+        found.repeated = again / blocks if blocks else 0.0
+    return found
 
 
 def _workload(
@@ -134,19 +146,11 @@ def _workload(
 
 def _write(workload: Workload, path: Path, form: Form) -> None:
     """Write a workload line by line; raises OutputError."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with ExitStack() as stack:
-            file: BinaryIO | gzip.GzipFile = stack.enter_context(path.open("wb"))
-            if path.suffix == ".gz":
-                file = stack.enter_context(gzip.GzipFile("", "wb", fileobj=file, mtime=0))
-            for line in WRITERS[form](workload):
-                file.write(line)
-    except (OSError, ValueError) as problem:
-        if isinstance(problem, SpecError):
-            raise
-        reason = getattr(problem, "strerror", None) or str(problem)
-        raise OutputError(f"cannot write {path}: {reason}", "name another") from None
+    with ExitStack() as stack:
+        file: BinaryIO | gzip.GzipFile = stack.enter_context(replacing(path))
+        if path.suffix == ".gz":
+            file = stack.enter_context(gzip.GzipFile("", "wb", fileobj=file, mtime=0))
+        file.writelines(WRITERS[form](workload))
 
 
 def _put(out: Page, described: Described) -> None:

@@ -70,6 +70,23 @@ def test_bad_input(arguments: list[str], says: str, capsys: pytest.CaptureFixtur
     assert 1 == error.count("\n")
 
 
+def test_hub_id(capsys: pytest.CaptureFixture[str]) -> None:
+    """For the id of a model on a hub, one line says how its config is fetched."""
+    assert 2 == main(["budget", "meta-llama/Llama-3.1-8B", "--kv-cache-memory", "1GiB"])
+    error = capsys.readouterr().err
+    assert "hf download meta-llama/Llama-3.1-8B config.json --local-dir DIR" in error
+    assert 1 == error.count("\n")
+
+
+def test_not_simulated(capsys: pytest.CaptureFixture[str]) -> None:
+    """Of a model with windows it is said that `simulate` has none."""
+    said = "`simulate` has one group of full attention"
+    for name, times in (("gpt-oss-20b.json", 1), ("llama-3.1-8b.json", 0)):
+        config = str(Path(LLAMA).parent / name)
+        assert 0 == main(["budget", config, "--kv-cache-memory", "10GiB"])
+        assert times == " ".join(capsys.readouterr().out.split()).count(said)
+
+
 def test_broken_link(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A broken link in a folder of a checkpoint is said so."""
     (tmp_path / "config.json").write_bytes(Path(LLAMA).read_bytes())

@@ -7,8 +7,7 @@ import pytest
 
 from models.__main__ import main
 from models.experiments import command
-from models.experiments.catalog import EXPERIMENTS, computed
-from models.experiments.command import PAGE, can_draw, files
+from models.experiments.command import EXPERIMENTS, PAGE, can_draw, computed, files
 from models.experiments.comparison import Compared, Experiment, Match
 from models.experiments.page import FOLDER, digest, page_of
 from tests.once import once

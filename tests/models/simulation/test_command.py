@@ -84,12 +84,67 @@ def test_advice(capsys: Capture) -> None:
     assert "is as good as lru" in claims
 
 
-def test_durations(workload: Path, capsys: Capture) -> None:
-    """Where a longer time to live buys little, that is said."""
-    claims = [f"expiring:quota=0.6,ttl={ttl}" for ttl in (2, 100, 1000)]
-    options = [each for claim in claims for each in ("--claim", claim)]
-    assert 0 == main(["simulate", str(workload), "--blocks", "900", *options])
-    assert "A time to live past 100 s buys less than 1 %." in capsys.readouterr().out
+class TestRegret:
+    """What a policy loses against the oracle."""
+
+    ASKED = ("agents:sessions=90,turns=1,jps=0.2,prompts=9,system=512", "--blocks", "250")
+
+    def table(self, capsys: Capture, *options: str) -> dict[str, str]:
+        """The column `regret`, by policy."""
+        assert 0 == main(["simulate", *self.ASKED, *options])
+        lines = capsys.readouterr().out.splitlines()
+        (head,) = (at for at, line in enumerate(lines) if line.startswith("saved  "))
+        assert "regret" == lines[head].split()[3]
+        rows = [line.split() for line in lines[head + 1 : lines.index("", head)]]
+        return {row[-1]: row[1 if row[-1] == "lru" else 2] for row in rows}
+
+    def test_bound(self, capsys: Capture) -> None:
+        """Where no request waits, each policy loses against the oracle, and by so much."""
+        options = ("--policy", "oracle", "--policy", "no_reuse")
+        found = self.table(capsys, *options)
+        assert 0 == main(["simulate", *self.ASKED, *options, "--format", "json"])
+        document = json.loads(capsys.readouterr().out)
+        saved = {
+            each["policy"]: each["hit_tokens"] / each["prompt_tokens"]
+            for each in document["policies"]
+        }
+        lost = {name: saved["oracle"] - share for name, share in saved.items()}
+        assert lost == document["regret"]
+        assert {name: f"{100 * share:.1f}" for name, share in lost.items()} == found
+        assert 0 == lost["oracle"] < lost["lru"] < lost["no_reuse"]
+
+    @pytest.mark.parametrize(
+        ("options", "without"),
+        [
+            (("--policy", "offload"), {"offload"}),
+            (("--max-running", "1"), {"lru", "oracle"}),
+            (("--engines", "2"), {"lru", "oracle"}),
+        ],
+    )
+    def test_no_bound(self, options: tuple[str, ...], without: set[str], capsys: Capture) -> None:
+        """It is not stated where a request waits, a tier is used, or engines divide requests."""
+        found = self.table(capsys, "--policy", "oracle", *options)
+        assert without == {policy for policy, regret in found.items() if regret == "-"}
+
+    def test_turns(self, capsys: Capture) -> None:
+        """Turns come when answers end, so that the order depends on the policy; it is said."""
+        asked = ["agents:sessions=9,turns=4", "--blocks", "900", "--policy", "oracle"]
+        assert 0 == main(["simulate", *asked])
+        said = " ".join(capsys.readouterr().out.split())
+        assert "There is none (-) where oracle is no bound" in said
+
+    def test_not_asked(self, workload: Path, capsys: Capture) -> None:
+        """Without the oracle there is no such column."""
+        assert 0 == main(["simulate", str(workload), "--blocks", "900"])
+        assert "regret" not in capsys.readouterr().out
+
+
+def test_groups(workload: Path, capsys: Capture) -> None:
+    """A comparison and a sweep say that windows and several groups are not simulated."""
+    for options in (("--blocks", "900"), ("--sweep", "blocks=400..900/2")):
+        assert 0 == main(["simulate", str(workload), *options])
+        said = " ".join(capsys.readouterr().out.split())
+        assert "windows, states and several groups are not simulated" in said
 
 
 @pytest.mark.parametrize(
@@ -100,7 +155,7 @@ def test_durations(workload: Path, capsys: Capture) -> None:
         ('{"schema": "resident-claims/cost/1", "cost": {"decode_s": -1}}', "decode_s"),
         ('{"schema": "resident-claims/cost/1", "cost": {"decode_s": 1e308}}', "decode_s"),
         ('{"schema": "resident-claims/cost/1", "cost": {"step_s": 1e300}}', "step_s"),
-        ("[" * 70_000, "larger than 65536 bytes"),
+        ("[" * 70_000, "it has over 65536 bytes"),
     ],
 )
 def test_bad_cost(workload: Path, tmp_path: Path, capsys: Capture, content: str, says: str) -> None:

@@ -59,7 +59,7 @@ def simulated(workload: Workload, blocks: int, policy: str) -> Found:
     """What the simulation does, each step of which takes a second."""
     found, rows = Found(), dict[str, Row]()
     tally = Tally(policy, BLOCK, lambda row: rows.update({row.request: row}))
-    make = chosen(policy).made(workload, blocks, 1)
+    make = chosen(policy).made(workload, blocks)
     route = router(Routing.ROUND_ROBIN)
     (engine,) = simulate(workload, [make()], blocks, cost=LOCKSTEP, tally=tally, route=route)
     for name, row in rows.items():

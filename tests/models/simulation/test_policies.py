@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
+from models.simulation import outcome
+from models.simulation.advice import regrets
 from models.simulation.command import compare
 from models.simulation.cost import Cost
 from models.simulation.outcome import Row, Summary
@@ -285,3 +289,55 @@ class TestChosen:
     def test_sources(self) -> None:
         """Each policy names its source."""
         assert all("Source: " in (each.__doc__ or "") for each in POLICIES.values())
+
+
+def shared_prompts(source: random.Random) -> tuple[Request, ...]:
+    """Requests that begin with some system prompts or like earlier ones, at any distance."""
+    made, at, unused = list[Request](), 0.0, 1000
+    systems = [tuple(range(100 * n, 100 * n + source.randrange(1, 6))) for n in range(4)]
+    for number in range(source.randrange(5, 40)):
+        at += source.choice((0.1, 1, 5, 50))
+        like = source.choice(made).keys if made and source.random() < 0.3 else ()
+        keys = like or source.choice(systems)[: source.randrange(1, 7)]
+        own = source.randrange(3)
+        keys, unused = (*keys, *range(unused, unused + own)), unused + own
+        prompt = len(keys) * BLOCK + source.choice((0, 1, 2))
+        made.append(Request(str(number), at, prompt, source.choice((1, 1, 5, 12)), keys))
+    return tuple(made)
+
+
+def test_oracle_is_a_bound() -> None:
+    """Where a regret is stated, no policy saves more than the oracle."""
+    policies = [*POLICIES, "claim:mode=soft_priority", "claim:mode=best_effort"]
+    stated = 0
+    for seed in range(300):
+        source = random.Random(seed)
+        workload = Workload("test", BLOCK, shared_prompts(source))
+        blocks = source.randrange(12, 40)
+        cost = Cost(prefill_tokens_s=source.choice((10, 1e6)), decode_s=source.choice((0, 1)))
+        found = compare(workload, [chosen(each) for each in policies], blocks, cost=cost)
+        losses = [each for each in regrets(found, fixed=True).values() if each is not None]
+        stated += len(losses)
+        assert all(each > -1e-9 for each in losses), seed
+    assert stated > 1000
+
+
+def test_evicted_keys_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Contents evicted lately count as computed again; those of long ago are forgotten."""
+    again = request("again", 9000, (1, 2, 3))
+    others = [request(str(n), 10.0 * n, tuple(range(10 * n, 10 * n + 3))) for n in range(1, 60)]
+    requests = (request("first", 0, (1, 2, 3)), *others, again)
+    found, _ = played("lru", 6, *requests)
+    assert 3 * BLOCK == found.recomputed_tokens
+    monkeypatch.setattr(outcome, "_REMEMBERED", 20)
+    found, _ = played("lru", 6, *requests)
+    assert 0 == found.recomputed_tokens
+
+
+def test_tier_keeps_claims() -> None:
+    """A full tier forgets what was used longest ago, but no copy of an offloadable claim."""
+    more = [request(f"f{n}", 40 + n, tuple(range(50 * n, 50 * n + 6))) for n in range(1, 6)]
+    requests = (*PRESSURE, *more, request("last", 90, (*SYSTEM, 13)))
+    for policy, loaded in (("offload:blocks=9", 0), ("claim:mode=offloadable,tier=9", 3)):
+        _, rows = played(policy, 8, *requests)
+        assert loaded * BLOCK == rows["last"].loaded, policy

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from spec.files.writing import check_apart, check_target, write_bytes
+from spec.files.writing import check_apart, check_target, replacing, write_bytes
 from spec.language.errors import OutputError
 
 
@@ -93,3 +93,61 @@ class TestCheckTarget:
         with pytest.raises(OutputError, match="it is also an input"):
             check_target(tmp_path / name, reads=[None, "a\0b", str(tmp_path / "read")])
         check_target(tmp_path / "other", reads=[tmp_path / "other", tmp_path / "read"])
+
+
+class TestReplacing:
+    """A long output, of which no part is seen before the rest."""
+
+    @pytest.mark.parametrize("name", ["new", "deep/er/new", "old", "link"])
+    def test_whole(self, name: str, tmp_path: Path) -> None:
+        """What is there stays until all is written; a link stays a link, and rights stay."""
+        (tmp_path / "old").write_text("before")
+        (tmp_path / "old").chmod(0o640)
+        (tmp_path / "link").symlink_to("old")
+        with replacing(tmp_path / name) as file:
+            file.write(b"after")
+            file.flush()
+            assert "before" == (tmp_path / "old").read_text()
+        assert b"after" == (tmp_path / name).read_bytes()
+        assert (tmp_path / "link").is_symlink()
+        assert 0o640 == (tmp_path / "old").stat().st_mode & 0o777
+        assert not list(tmp_path.rglob(".*"))
+
+    @pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
+    def test_nothing(self, error: type[BaseException], tmp_path: Path) -> None:
+        """Where the writer stops, the old file is as it was, and nothing is left beside it."""
+
+        def write() -> None:
+            with replacing(tmp_path / "old") as file:
+                file.write(b"after")
+                raise error
+
+        (tmp_path / "old").write_text("before")
+        with pytest.raises(error):
+            write()
+        assert ["old"] == os.listdir(tmp_path)
+        assert "before" == (tmp_path / "old").read_text()
+
+    def test_full(self, tmp_path: Path) -> None:
+        """An error of the disk names the file."""
+        with (
+            pytest.raises(OutputError, match=r"cannot write .*/new: No space"),
+            replacing(tmp_path / "new"),
+        ):
+            raise OSError(28, "No space left on device")
+        assert [] == os.listdir(tmp_path)
+
+    @pytest.mark.parametrize("name", ["folder", "file/below", "loop", "a" * 300])
+    def test_not(self, name: str, tmp_path: Path) -> None:
+        """What cannot be written says so before anything is."""
+        (tmp_path / "folder").mkdir()
+        (tmp_path / "file").touch()
+        (tmp_path / "loop").symlink_to(tmp_path / "loop")
+        with pytest.raises(OutputError, match="cannot write"), replacing(tmp_path / name):
+            pytest.fail("it is written")
+
+    def test_pipe(self, tmp_path: Path) -> None:
+        """A device is written, and stays one."""
+        with replacing(Path("/dev/null")) as file:
+            file.write(b"gone")
+        assert Path("/dev/null").is_char_device()
