@@ -111,7 +111,8 @@ def concluded(asked: Asked, found: Found) -> Report:
         unjudged = _unjudged(parts.get(None))
         verdict, why = _pooled(asked, found, modes, unjudged)
     else:
-        others = {m: n for m, n in _sizes(parts).items() if m not in (None, asked.mode) and n}
+        sizes = _sizes(parts)
+        others = {m: sizes[m] for m in Mode if m != asked.mode and sizes.get(m)}
         verdict, why = modes[0].verdict, modes[0].why
     events, order = found.occurred, _order(found.accounts)
     facts = [kind for kind in Kind if kind in FACTS]
@@ -167,7 +168,7 @@ def _parts(asked: Asked, found: Found) -> dict[Mode | None, _Part]:
                 part = parts.setdefault(claim.mode, _Part([], Ended()))
                 part.claims.append((stream, claim))
         if asked.claim is None:
-            for mode in {mode for mode, _ in stream.ended.verdicts}:
+            for mode in dict.fromkeys(mode for mode, _ in stream.ended.verdicts):
                 parts.setdefault(mode, _Part([], Ended())).ended.join(stream.ended.of(mode))
     return parts
 

@@ -151,9 +151,6 @@ class CanonicalDialect(Dialect):
         raise InputError(self._file, reason, line=line, field=field, hint=hint)
 
 
-_OF_BLOCKS: Final = frozenset({Kind.BLOCK_CACHED, Kind.BLOCK_EVICTED})
-"""Facts that state blocks, or the keys of blocks."""
-
 _DEFAULTS: Final = {field.name: field.default for field in msgspec.structs.fields(Event)}
 """What an event holds where its line does not have the field."""
 
