@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import subprocess
+import sys
 import time
 from itertools import pairwise
 from pathlib import Path
 
+from monitor.follow.verdict_line import ViolationLine
 from tests.monitor.follow.traces import trace
 from tests.soak.compare import compared, due_of
 from tests_fleet.runs import fleet, verdicts
 
-ENGINES = 3
+ENGINES = ("e017.4242", "e018.977", "e019.31")
 SCRIPTS = Path("docs/fleet")
+COMMANDS = re.findall(r"^\$ (.*)$", Path("docs/fleet.md").read_text(), re.MULTILINE)
 
 
 def script(name: str, *arguments: object) -> None:
     """Run a script of the example."""
     subprocess.run(["sh", str(SCRIPTS / name), *map(str, arguments)], check=True)
+
+
+def command(start: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run the one command of the page that begins so, in a fleet's folder in place of its own."""
+    (line,) = (each for each in COMMANDS if each.startswith(start))
+    line = line.replace("/srv/fleet", str(folder))
+    line = line.replace("resident-claims", f"{sys.executable} -m monitor")
+    within = f"cd {folder}/out/fleet && {line}" if "jsonl" in line else line
+    return subprocess.run(["sh", "-c", within], capture_output=True, text=True, check=False)
 
 
 def pieces(folder: Path) -> list[bytes]:
@@ -57,26 +71,43 @@ class TestPieces:
         assert 2 == len([*(tmp_path / "archive" / "e").iterdir()])
 
 
+def grow(traces: Path, whole: dict[str, bytes], thirds: range) -> None:
+    """Append these thirds of each trace."""
+    for name, text in whole.items():
+        third = -(-len(text) // 3)
+        with (traces / f"{name}.jsonl").open("ab") as file:
+            file.write(text[third * thirds.start : third * thirds.stop])
+
+
 def test_two_hours(tmp_path: Path) -> None:
     """Two runs over pieces, between which old ones are moved away, have the verdicts of `check` on
-    the whole traces.
+    the whole traces; the commands of the page show what is violated.
     """
-    traces, source = tmp_path / "traces", tmp_path / "source"
+    traces, source, archive = (tmp_path / each for each in ("traces", "source", "archive"))
     traces.mkdir()
-    whole = [b"".join(trace(12 + number)) for number in range(ENGINES)]
-    for half in range(2):
-        for number, text in enumerate(whole):
-            middle = len(text) // 2
-            with (traces / f"engine-{number}.jsonl").open("ab") as file:
-                file.write(text[middle:] if half else text[:middle])
+    whole = {name: b"".join(trace(12 + at)) for at, name in enumerate(ENGINES)}
+    for third in range(3):
+        grow(traces, whole, range(third, third + 1))
         script("pieces.sh", traces, source)
-        done = fleet(source, tmp_path / "state", tmp_path / "out")
-        assert 1 == done.code, done.wrong
-        for path in source.glob("*/p-*"):
-            os.utime(path, (time.time() - 7200,) * 2)
-        script("old.sh", source, tmp_path / "archive", 60)
+        if third:
+            done = fleet(source, tmp_path / "state", tmp_path / "out")
+            assert 1 == done.code, done.wrong
+            for path in source.glob("*/p-*"):
+                os.utime(path, (time.time() - 7200,) * 2)
+            script("old.sh", source, archive, 60)
+    assert 2 * len(ENGINES) == len([*archive.glob("*/p-*")])
     found = verdicts(tmp_path / "out")
-    for number in range(ENGINES):
-        own = [line for line in found if line.source == f"engine-{number}/"]
-        due = due_of(traces / f"engine-{number}.jsonl")
+    for name in ENGINES:
+        own = [line for line in found if line.source == f"{name}/"]
+        due = due_of(traces / f"{name}.jsonl")
         assert compared(own, due, whole=True)["equal"] >= 12
+    violated = sum(isinstance(line, ViolationLine) for line in found)
+    assert [str(violated), '"what":"violation"'] == command("grep -ho", tmp_path).stdout.split()
+    shown = command('grep -h \'"what"', tmp_path).stdout.splitlines()
+    assert min(violated, 10) == len(shown)
+    assert json.loads(shown[0])["source"].rstrip("/") in ENGINES
+    unclear = command('grep -h \'"verdict"', tmp_path)
+    assert not unclear.stderr
+    checked = command("cat", tmp_path)
+    assert 1 == checked.returncode, checked.stderr
+    assert "violated" in checked.stdout
