@@ -44,7 +44,7 @@ def pieces(folder: Path) -> list[bytes]:
 class TestPieces:
     def test_no_line_twice_and_none_half(self, tmp_path: Path) -> None:
         """Pieces hold the whole lines of a trace, each once, also where a line was half written and
-        where a call had nothing to do.
+        where a call finds no new line.
         """
         traces, source = tmp_path / "traces", tmp_path / "source"
         traces.mkdir()

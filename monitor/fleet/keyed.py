@@ -35,7 +35,7 @@ _FACTS: Final = re.compile(
 
 
 _LIMITS: Final = USUAL._replace(troubled=0)
-"""Of a claim that is in hand no more nothing is kept: its verdict is a row."""
+"""A claim that is in hand no more is not listed: its verdict is a row."""
 
 
 class Asked(msgspec.Struct, frozen=True):
