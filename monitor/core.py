@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from monitor.input.plain import form_of, plain_record
 from monitor.input.records import At, at_line, line_of
 from monitor.results import (
-    TROUBLED,
     USUAL,
     Ended,
     News,
@@ -100,7 +99,7 @@ class Stream:
         violated = outcome.verdict is ModeVerdict.VIOLATED
         judged = outcome.entered and outcome.mode is not None
         unclear = judged and outcome.verdict is ModeVerdict.INCONCLUSIVE
-        self._leave(outcome, TROUBLED if violated or unclear else 0)
+        self._leave(outcome, self.judge.limits.troubled if violated or unclear else 0)
 
     def _leave(self, outcome: ClaimOutcome, most: int) -> None:
         """List a claim that is in hand no more, or count it where as many as this are listed."""

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 __all__ = [
     "ENDED",
     "IDS",
-    "TROUBLED",
     "USUAL",
     "Ended",
     "News",
@@ -51,9 +50,6 @@ USUAL: Final = Limits(ended=ENDED)
 
 IDS: Final = USUAL.ids
 """Ids of ended claims that are remembered."""
-
-TROUBLED: Final = 1_000
-"""Claims of a stream that are listed though they ended long ago: they were not kept."""
 
 
 @dataclass
@@ -233,7 +229,14 @@ def owes_nothing(outcome: ClaimOutcome) -> bool:
     return outcome.turned_away and outcome.mode is None and outcome.stated_mode is None
 
 
-def limits_asked(live: int | None, requests: int | None, ids: int, *, ended: int = ENDED) -> Limits:
+def limits_asked(
+    live: int | None,
+    requests: int | None,
+    ids: int,
+    *,
+    ended: int = ENDED,
+    troubled: int = USUAL.troubled,
+) -> Limits:
     """The limits of each stream; None for as many as are followed by default."""
     usual = Limits()
     return Limits(
@@ -241,6 +244,7 @@ def limits_asked(live: int | None, requests: int | None, ids: int, *, ended: int
         ended=ended,
         ids=ids,
         requests=usual.requests if requests is None else requests,
+        troubled=troubled,
     )
 
 

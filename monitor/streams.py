@@ -13,7 +13,6 @@ from monitor.input.errors import is_utf8
 from monitor.input.records import CANONICAL, at_line, line_of, text_of
 from monitor.native import CoreError, Refused, core
 from monitor.results import (
-    TROUBLED,
     USUAL,
     Ended,
     News,
@@ -83,7 +82,6 @@ class NativeStreams:
             limits=limits,
             only=only,
             unnamed=self._unnamed,
-            troubled=TROUBLED,
             watched=watched,
         )
 

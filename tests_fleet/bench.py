@@ -11,6 +11,7 @@ import argparse
 import os
 import shutil
 import tempfile
+import threading
 import time
 from collections import deque
 from contextlib import suppress
@@ -32,6 +33,43 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pyspark.sql import SparkSession
+
+_LOOK_S = 0.5  # between two looks at processes, of which some end
+
+
+class _Processors(threading.Thread):
+    """Processor time of this process and of all that it started. A process that ended counts with
+    what it had when it was last seen: Spark's Python processes leave their time to no parent.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(daemon=True)
+        self._lock, self._ticks = threading.Lock(), dict[int, int]()
+        self.start()
+
+    def run(self) -> None:
+        """Look again and again."""
+        while True:
+            time.sleep(_LOOK_S)
+            self._look()
+
+    def seconds(self) -> float:
+        """The time so far."""
+        self._look()
+        return sum(self._ticks.values()) / os.sysconf("SC_CLK_TCK")
+
+    def _look(self) -> None:
+        times, parents = {}, {}
+        for path in Path("/proc").glob("[0-9]*/stat"):
+            with suppress(OSError):
+                fields = path.read_text().rpartition(")")[2].split()
+                parents[int(path.parent.name)] = int(fields[1])
+                times[int(path.parent.name)] = sum(map(int, fields[11:13]))
+        own = {os.getpid()}
+        while more := {each for each, parent in parents.items() if parent in own} - own:
+            own |= more
+        with self._lock:
+            self._ticks |= {each: times[each] for each in own}
 
 
 class _Measured(NamedTuple):
@@ -97,16 +135,16 @@ def _on_spark(each: int, sizes: Sequence[int]) -> None:
     lines cost, and the rest is what the batch and its streams cost.
     """
     spark = session("local[2]", 2)
-    root = Path(tempfile.mkdtemp(prefix="bench-fleet-"))
+    root, processors = Path(tempfile.mkdtemp(prefix="bench-fleet-")), _Processors()
     fleet_of(root / "warm" / "in", 4, 20)
-    _judged(spark, root / "warm")
+    _judged(spark, root / "warm", processors)
     for streams in sizes:
-        few = _measured(spark, root, streams, each // 10)
-        lines, files, fleet, still = many = _measured(spark, root, streams, each)
+        few = _measured(spark, root, streams, each // 10, processors)
+        lines, files, fleet, still = many = _measured(spark, root, streams, each, processors)
         slope = (many.query - few.query) / (many.lines - few.lines)
-        alone = _processor_s()
+        alone = time.process_time()
         check(files, None, Bundle.CONTRACT)
-        alone = (_processor_s() - alone) / lines
+        alone = (time.process_time() - alone) / lines
         key, size = _by_key(files[:20])
         print(
             f"{streams} streams of {lines // streams} lines: fleet {fleet / lines * 1e6:.1f} us a "
@@ -120,19 +158,21 @@ def _on_spark(each: int, sizes: Sequence[int]) -> None:
     shutil.rmtree(root)
 
 
-def _measured(spark: SparkSession, root: Path, streams: int, each: int) -> _Measured:
+def _measured(
+    spark: SparkSession, root: Path, streams: int, each: int, processors: _Processors
+) -> _Measured:
     folder = Path(tempfile.mkdtemp(dir=root))
     lines, files = fleet_of(folder / "in", streams, max(1, each // streams // 11))
-    return _Measured(lines, files, *_judged(spark, folder))
+    return _Measured(lines, files, *_judged(spark, folder, processors))
 
 
-def _judged(spark: SparkSession, folder: Path) -> tuple[float, float]:
-    begin = _processor_s()
+def _judged(spark: SparkSession, folder: Path, processors: _Processors) -> tuple[float, float]:
+    begin = processors.seconds()
     where = str(folder / "in"), str(folder / "state"), str(folder / "out")
     judge_all(spark, Job(*where, Asked(), batch_bytes=1 << 40))
-    middle = _processor_s()
+    middle = processors.seconds()
     open_claims(spark, str(folder / "state" / "query"), str(folder / "out"), Asked())
-    return middle - begin, _processor_s() - middle
+    return middle - begin, processors.seconds() - middle
 
 
 def _by_key(files: list[str]) -> tuple[float, int]:
@@ -146,20 +186,6 @@ def _by_key(files: list[str]) -> tuple[float, int]:
             deque(keyed.take([Given(path, run.first, run.data)]), maxlen=0)
         size += len(keyed.save())
     return (time.process_time() - begin) / lines, size // len(files)
-
-
-def _processor_s() -> float:
-    """Processor time of this process and of all that it started, those that ended included."""
-    times, parents = {}, {}
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        with suppress(OSError):
-            fields = path.read_text().rpartition(")")[2].split()
-            parents[int(path.parent.name)] = int(fields[1])
-            times[int(path.parent.name)] = sum(map(int, fields[11:15]))
-    own = {os.getpid()}
-    while more := {each for each, parent in parents.items() if parent in own} - own:
-        own |= more
-    return sum(times[each] for each in own) / os.sysconf("SC_CLK_TCK")
 
 
 if __name__ == "__main__":

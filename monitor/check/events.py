@@ -15,7 +15,7 @@ from monitor.check.snapshots import restored, snapshot
 from monitor.input.errors import InputError, did_you_mean, shown
 from monitor.input.given import record_of
 from monitor.input.records import Account, at_line
-from monitor.results import ENDED, IDS, limits_asked
+from monitor.results import ENDED, IDS, USUAL, limits_asked
 from monitor.streams import streams_of
 from spec.claims.states import Mode
 from spec.contract.modes import Bundle
@@ -71,6 +71,7 @@ class EventMonitor:
         ids: of so many claims that ended, and of which no more is kept, at least the id is
             remembered. Where older ones were forgotten, it is not noticed if one begins again: the
             report says so, and that the theorem does not apply.
+        troubled: claims that were not kept are listed up to so many, though more ended after them.
         watched: `news` has what events moved; ask after each.
         on_violation: is called once with each violation, in the `feed` or `take` that decided it,
             in place of `news`. What it raises is raised there; violations that wait then are passed
@@ -95,6 +96,7 @@ class EventMonitor:
         live: int | None = None,
         requests: int | None = None,
         ids: int = IDS,
+        troubled: int = USUAL.troubled,
         watched: bool = False,
         on_violation: Callable[[Violation], object] | None = None,
         timeline: Written | None = None,
@@ -105,7 +107,7 @@ class EventMonitor:
         require(ids, int, "ids", "a number")
         if ids < 1:
             raise SpecError(f"ids: {ids}", "remember at least one")
-        limits = limits_asked(live, requests, ids, ended=ended)
+        limits = limits_asked(live, requests, ids, ended=ended, troubled=troubled)
         asked_mode = None if mode is None else find_mode(mode).mode
         asked = Asked(asked_mode, find_bundle(bundle), strict, claim_asked(claim), limits)
         self._asked, self._account = asked, Account(name)

@@ -12,6 +12,7 @@ from monitor.fleet.runs import natural, unpacked
 from monitor.follow.judge import Judge
 from monitor.follow.verdict_line import Counts
 from monitor.input.reorder_window import Window
+from monitor.results import USUAL
 from spec.claims.states import Mode
 from spec.language.errors import SpecError
 
@@ -31,6 +32,10 @@ PIECES: Final = 1_000
 _FACTS: Final = re.compile(
     rb'"kind"\s*:\s*"(?:claim_(?:registered|accepted)|request_routed|reuse_served)"'
 )
+
+
+_LIMITS: Final = USUAL._replace(troubled=0)
+"""A claim that is in hand no more is not listed: its verdict is a row."""
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -88,6 +93,7 @@ class Keyed:
             Counts(),
             lossy=source.endswith("/"),
             window=asked.window,
+            limits=_LIMITS,
             on_reject=self._refused.append,
         )
         if state is not None:

@@ -105,6 +105,7 @@ class Judge:
             live=most.live,
             requests=most.requests,
             ids=most.ids,
+            troubled=most.troubled,
             watched=True,
             timeline=timeline,
         )

@@ -124,7 +124,6 @@ class NativeJudge:
     Args:
         only: the claim that is listed whatever is forgotten.
         unnamed: the name of the stream of lines that name none.
-        troubled: claims that were not kept are listed, though they ended long ago, up to so many.
         watched: `news` has what lines moved; it is to be asked after each.
 
     Raises:
@@ -139,14 +138,13 @@ class NativeJudge:
         limits: Limits = _USUAL,
         only: str | None = None,
         unnamed: str = "",
-        troubled: int = 0,
         watched: bool = False,
     ) -> None:
         self._bundle, self._limits, self._handle = bundle, limits, ctypes.c_void_p()
         self._core = loaded()
         self._line, self._number = self._core.rc_line, ctypes.c_uint64()
         given = table_of(bundle)
-        asked = options(default, limits, troubled, only, unnamed, watched=watched)
+        asked = options(default, limits, only, unnamed, watched=watched)
         self._handle.value = self._core.rc_new(given, len(given), asked, len(asked))
         if self._handle.value is None:
             raise CoreError("the native core cannot read its table", "run make native-core")

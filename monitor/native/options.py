@@ -14,7 +14,6 @@ __all__ = ["i64", "kinds_of", "many", "maybe", "options", "text", "u8", "u32", "
 def options(
     mode: Mode | None,
     limits: Limits,
-    troubled: int,
     only: str | None,
     unnamed: str,
     *,
@@ -22,7 +21,7 @@ def options(
 ) -> bytes:
     """What a judge is asked for (`Asked` of `state.rs`)."""
     place = 0 if mode is None else 1 + [*Mode].index(mode)
-    most = (limits.live, limits.ended, limits.ids, limits.requests, troubled)
+    most = (limits.live, limits.ended, limits.ids, limits.requests, limits.troubled)
     return b"".join(map(u64, (place, *most))) + text(only or "") + text(unnamed) + u8(watched)
 
 

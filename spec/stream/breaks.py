@@ -30,13 +30,15 @@ class Contradiction(Exception):
 class Limits(NamedTuple):
     """How much of a stream is kept: claims in hand, ended claims, ids of others, requests.
 
-    More claims or requests in hand than this break the stream.
+    More claims or requests in hand than this break the stream. A report lists up to `troubled`
+    claims that were not kept, though so many ended after them.
     """
 
     live: int = 1_000_000
     ended: int = 10_000
     ids: int = 1_000_000
     requests: int = 1_000_000
+    troubled: int = 1_000
 
 
 class Line(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from operator import attrgetter
@@ -43,6 +43,7 @@ _WATCHED: Final = frozenset(mode for mode in Mode if MODES[mode].constants["watc
 _EXPIRING: Final = Mode.EXPIRING
 _SATISFIED: Final = Verdict.SATISFIED
 _VIOLATED: Final = Verdict.VIOLATED
+_IDLE: Final = Finding(Verdict.UNEXERCISED)
 _KEPT: Final = 32
 """Scopes of requests that ended, kept for each claim for the sake of late reports."""
 
@@ -452,14 +453,17 @@ class Claim:
 
         What was satisfied stays so when its state is left. Of several breaches the first counts.
         """
-        return {name: self._found(place, name) for place, name in enumerate(self.names)}
+        scopes = [scope for _, scope in self.scopes()]
+        return {
+            name: self._found(name, [scope.stands[place] for scope in scopes])
+            for place, name in enumerate(self.names)
+        }
 
-    def _found(self, place: int, name: str) -> Finding:
-        stands = (scope.stands[place] for _, scope in self.scopes())
+    def _found(self, name: str, stands: Sequence[Stand | None]) -> Finding:
         found = [_finding(name, stand) for stand in stands if stand is not None]
         if (kept := self.left.get(name)) is not None:
             found.insert(0 if kept.verdict is Verdict.VIOLATED else 1, kept)
-        verdict = pool(each.verdict for each in found)
+        verdict = found[0].verdict if len(found) == 1 else pool(each.verdict for each in found)
         reason = self.unclear or self.open.get(name)
         if reason is not None and verdict is not Verdict.VIOLATED:
             return Finding(Verdict.INCONCLUSIVE, reason.at, None, reason)
@@ -469,7 +473,7 @@ class Claim:
 def _finding(name: str, stand: Stand) -> Finding:
     verdict = verdicts_of(name)[stand.state]
     if verdict is Verdict.UNEXERCISED or (verdict is Verdict.SATISFIED and not stand.exercised):
-        return Finding(Verdict.UNEXERCISED)
+        return _IDLE
     return Finding(verdict, stand.at, stand.rule)
 
 
@@ -503,4 +507,4 @@ def _is_turned_away(claim: Claim) -> bool:
 
 def _unentered(found: Finding) -> Finding:
     """A claim that nothing was owed to cannot show that an obligation was kept."""
-    return Finding(Verdict.UNEXERCISED) if found.verdict is Verdict.SATISFIED else found
+    return _IDLE if found.verdict is Verdict.SATISFIED else found

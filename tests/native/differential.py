@@ -14,7 +14,7 @@ from monitor.input.dialects.canonical import CanonicalDialect, recognises
 from monitor.input.errors import InputError
 from monitor.input.records import CANONICAL
 from monitor.native.judge import NativeJudge, NativeStream
-from monitor.results import TROUBLED, Ended, left_of
+from monitor.results import Ended, left_of
 from spec.claims.states import Mode
 from spec.contract.modes import Bundle
 from spec.events.canonical import Event, StreamMark
@@ -78,7 +78,7 @@ class Judged(dict[str, Stream]):
 
 def native_of(mode: Mode | None, limits: Limits = USUAL) -> NativeJudge:
     """The native judge of the same."""
-    return NativeJudge(mode, limits=limits, troubled=TROUBLED)
+    return NativeJudge(mode, limits=limits)
 
 
 def differs(

@@ -134,3 +134,12 @@ class TestCommand:
         assert 2 == main(args)
         assert "made with --max-live 50" in capsys.readouterr().err
         assert 1 == main([*args, "--max-live", "50"])
+
+
+@pytest.mark.parametrize(("troubled", "listed"), [(0, 1), (3, 4)])
+def test_claims_that_were_not_kept(troubled: int, listed: int) -> None:
+    """Beside the claim that ended last, the report lists as many violated ones as are asked for."""
+    judge = Judge("s", None, Counts(), limits=Limits(troubled=troubled))
+    for line in trace(150):
+        judge.take(line)
+    assert listed == len(judge.finish()[1].claims)
