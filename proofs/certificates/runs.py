@@ -23,7 +23,7 @@ from proofs.certificates.page import (
     title,
     variable_name,
 )
-from proofs.engines.bounded.unrolling import value_of
+from proofs.engines.bounded.unrolling import first_state
 from proofs.logic.encode import Integers
 from proofs.logic.smtlib import Writer
 from proofs.model.of_mode import model_of
@@ -171,12 +171,7 @@ class _Replay:
         constants = _constants(self._model)
         if set(run.constants) != set(constants):
             raise ValueError(f"the constants of a run are {', '.join(constants)}")
-        solver = z3.SolverFor("QF_LIA")
-        solver.add(self._model.initial(self._state))
-        solver.add(*(self._state[name] == value for name, value in run.constants.items()))
-        if solver.check() != z3.sat:
-            raise ValueError("no run begins with these constants")
-        return {name: value_of(solver.model(), v) for name, v in self._state.items()}
+        return first_state(self._model, run.constants)
 
     def _next(self, state: Mapping[str, Value], event: Mapping[str, Value]) -> dict[str, Value]:
         values = [*_of(self._state, state), *_of(self._event, event)]
