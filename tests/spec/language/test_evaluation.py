@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from spec.contract.ledgers import kind, was
 from spec.contract.vocabulary import c, e
@@ -57,3 +60,15 @@ class TestValues:
         assert isinstance(left, Const)
         values[Scope.EVENT]["kind"] = of  # type: ignore[assignment]
         assert left.value == value_of(term, lambda scope, name: values[scope][name])
+
+    @settings(max_examples=300)
+    @given(terms(Sort.BOOL) | terms(Sort.INT), assignments(least=0), st.randoms())
+    def test_partly_known(self, term: Term, given_: tuple[Kind, Values], chance: Random) -> None:
+        """What is left of a term has the term's value, whichever variables were known before."""
+        of, values = given_
+        every = [(s, name) for s, each in values.items() for name in each]
+        known = {(s, n): Const(values[s][n]) for s, n in every if chance.random() < 0.5}
+        left = specialize(term, of, known)
+        values[Scope.EVENT]["kind"] = of  # type: ignore[assignment]
+        look = lambda scope, name: values[scope][name]  # noqa: E731
+        assert value_of(left, look) == value_of(term, look)
