@@ -11,7 +11,7 @@ from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, Final
 
 from monitor.native.binding import table_of, vocabulary
-from proofs.checks.frame.reader import Reader, Refused, Taken
+from proofs.checks.frame.reader import CLAIM, REQUEST, Reader, Refused, Taken
 from proofs.checks.frame.statements import Lemma
 from proofs.checks.frame.table_reader import TableReader, read_table
 from proofs.checks.frame.three_values import connectives
@@ -24,12 +24,12 @@ from proofs.checks.frame.translation import (
     terms_of,
 )
 from spec.contract.facts import FACTS_ARE_FACTS
-from spec.contract.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
 from spec.contract.modes import MODES, Bundle
 from spec.contract.obligations import OBLIGATIONS
 from spec.events.alphabet import Kind
 from spec.language.terms import TRUE, Scope
-from spec.stream.generate import CLAIM, REQUEST, assumed, compiled, texts, three_valued
+from spec.stream import generate
+from spec.stream.generate import assumed, compiled, texts, three_valued
 from spec.stream.scopes import DELIVERY
 
 if TYPE_CHECKING:
@@ -44,8 +44,6 @@ if TYPE_CHECKING:
 
 __all__ = ["prove_connectives", "prove_functions", "prove_generated", "prove_row", "prove_tables"]
 
-_CLAIM: Final = (*CLAIM_FACTS.registers, *DECLARED.registers)
-_REQUEST: Final = REQUEST_FACTS.registers
 _LEDGERS: Final = (
     ("claim", Scope.WAS, Scope.NOW),
     ("request", Scope.REQ_WAS, Scope.REQ),
@@ -65,8 +63,8 @@ def prove_connectives(
 
 def prove_generated(translation: Translation, modes: Sequence[Mode]) -> None:
     """Prove that the functions that the judge calls equal their terms."""
-    translation.same(Lemma.RUNS, "registers", "of a claim", CLAIM, _CLAIM)
-    translation.same(Lemma.RUNS, "registers", "of a request", REQUEST, _REQUEST)
+    translation.same(Lemma.RUNS, "registers", "of a claim", generate.CLAIM, CLAIM)
+    translation.same(Lemma.RUNS, "registers", "of a request", generate.REQUEST, REQUEST)
     for mode, bundle, observers in _bundles(modes):
         for kind in Kind:
             situation, found = Situation(kind, mode), compiled(kind, mode, bundle)
@@ -310,8 +308,8 @@ class _Row:
 
 def _listed(found: Table) -> Iterator[tuple[str, object, object]]:
     """What a table states beside its terms, and what the specification has."""
-    yield "registers of a claim", found.claim, [int(r.initial) for r in _CLAIM]
-    yield "registers of a request", found.request, [int(r.initial) for r in _REQUEST]
+    yield "registers of a claim", found.claim, [int(r.initial) for r in CLAIM]
+    yield "registers of a request", found.request, [int(r.initial) for r in REQUEST]
     yield "obligations", [each.name for each in found.obligations], [*OBLIGATIONS]
     verdicts = vocabulary()["verdicts"]
     for row in found.obligations:
