@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -12,7 +13,7 @@ from spec.contract.ledgers import kind, was
 from spec.contract.vocabulary import c, e
 from spec.events.alphabet import Kind
 from spec.language.partial_evaluation import Value, specialize, value_of
-from spec.language.terms import FALSE, TRUE, Const, Scope, Sort, Term
+from spec.language.terms import FALSE, TRUE, Arith, Compare, Const, Scope, Sort, Term
 from tests.streams.strategies import assignments, terms
 
 Values = dict[Scope, dict[str, bool | int]]
@@ -28,6 +29,22 @@ class TestKinds:
         assert FALSE == specialize(e.mine & lost, Kind.BLOCK_CACHED, {})
         assert e.mine == specialize(e.mine | ~lost, Kind.BLOCK_LOST, {})
         assert e.lead == specialize(lost.ite(e.lead, was.lead), Kind.BLOCK_LOST, {})
+
+
+class TestNumbers:
+    """Terms of a number and a count that is not known."""
+
+    @pytest.mark.parametrize("number", [0, 1, 2])
+    @pytest.mark.parametrize("op", ["+", "-", "<", "<=", "=="])
+    def test_kept(self, op: str, number: int) -> None:
+        """What is left has the same value for each count."""
+        make: Any = Arith if op in "+-" else Compare
+        for term in (make(op, e.lead, Const(number)), make(op, Const(number), e.lead)):
+            left = specialize(term, None, {})
+            for count in range(4):
+                assert value_of(left, lambda *_, n=count: n) == value_of(
+                    term, lambda *_, n=count: n
+                )
 
 
 class TestValues:
