@@ -213,12 +213,13 @@ class TestControl:
             assert 0 == main(["check", str(file), "--mode", "soft_priority"])
 
     def test_ranks(self, runs: dict[str, Found]) -> None:
-        """The ranks and who loses first are what each run is named for."""
+        """The ranks and who loses first are what each run is named for, and both lose."""
         for each in CONTROLS:
             first, last = runs[each.name].states[0], runs[each.name].states[-1]
             a, b = int(first["A/priority"]), int(first["B/priority"])
             assert {"<": a < b, "=": a == b, ">": b < a}[each.priorities]
             assert (1 if each.first == "A" else 2) == last["lost_first"]
+            assert last["A/lost"] and last["B/lost"]
 
     @pytest.mark.parametrize(("priorities", "first"), [("<", "B"), (">", "A")])
     def test_no_run_against_the_ranks(self, priorities: str, first: str) -> None:
