@@ -131,6 +131,7 @@ def _tests(path: str, _: Modes) -> str:
     import pytest
 
     asked = ("-x", "-m", "not slow and not deep", "-p", "no:cacheprovider")
+    asked += ("--assert=plain",)  # rewriting would load the module from its file
     with redirect_stdout(io.StringIO()):
         failed = pytest.main([*asked, str(Path(__file__).parents[2] / path)])
     return f"tests: {path}" if failed else ""

@@ -70,7 +70,7 @@ class TestPlanted:
         assert "fine" == planted(module, source, lambda: "fine")
         assert "raised: KeyError" == planted(module, source, lambda: {}["x"])
         assert "raised: SyntaxError" == planted(module, "(", _imports)
-        assert "NOT NOTICED: ended by signal 14: " == planted(module, source, late, seconds=1)
+        assert "NOT NOTICED: ended by signal 27: " == planted(module, source, late, seconds=1)
         assert WORLD in sys.modules
 
 
@@ -135,6 +135,13 @@ class TestFate:
         name = f"proofs.certificates.{module}"
 
         assert fate(name, replaced(name, there, mistake), None).startswith(f"certificate: {found}")
+
+    def test_tests(self) -> None:
+        """A mistake in partial evaluation is noticed by the tests of it, which load it planted."""
+        module = "spec.language.partial_evaluation"
+        mistake = replaced(module, "all(each(look) for each in every)", "True")
+
+        assert "tests: tests/spec/language/test_evaluation.py" == fate(module, mistake, None)
 
     @pytest.mark.slow
     def test_no_mistake(self) -> None:
