@@ -219,7 +219,7 @@ class TestControl:
             a, b = int(first["A/priority"]), int(first["B/priority"])
             assert {"<": a < b, "=": a == b, ">": b < a}[each.priorities]
             assert (1 if each.first == "A" else 2) == last["lost_first"]
-            assert last["A/lost"] and last["B/lost"]
+            assert [True, True] == [last["A/lost"], last["B/lost"]]
 
     @pytest.mark.parametrize(("priorities", "first"), [("<", "B"), (">", "A")])
     def test_no_run_against_the_ranks(self, priorities: str, first: str) -> None:
