@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections import defaultdict
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import z3
 
 from proofs.checks.recorded.lines import pinned, trail
-from proofs.engines.bounded.unrolling import Found, Stepper, first_state
+from proofs.engines.bounded.unrolling import Found, Stepper, evaluated, expressions, first_state
 from proofs.logic.encode import Integers
 from proofs.model.pair import Pair
 from spec.contract.modes import Bundle
@@ -77,7 +77,7 @@ class PairJudge:
             of |= {name: z3.Not(holds) for name, holds in step.clauses.items()}
             of |= {f"{name}, {where}": is_in for (name, where), is_in in step.compared.items()}
             for name, happens in of.items():
-                if _value(happens):
+                if evaluated(happens):
                     events[name].append(number)
             for observer in self.model.observers:
                 verdicts[observer.code].append(_verdict(step, observer.name))
@@ -99,10 +99,10 @@ class PairJudge:
         states, events, steps = [first_state(self.model, given)], [], []
         for word in words.split():
             event, before = self._read(word), states[-1]
-            values = _expressions(before), _expressions(event)
+            values = expressions(before), expressions(event)
             step, is_written = self._stepper.of(*values), self._written.of(*values).possible
             steps.append((step, is_written))
-            after = {name: _value(value) for name, value in step.following.items()}
+            after = {name: evaluated(value) for name, value in step.following.items()}
             events.append(event)
             states.append(before | after)
         return steps, Found(tuple(events), tuple(states))
@@ -119,22 +119,10 @@ class PairJudge:
         return plain | whom | values | {"kind": self._kinds[Kind(name)]}
 
 
-def _expressions(values: dict[str, Any]) -> dict[str, Expr]:
-    return {
-        name: z3.BoolVal(value) if isinstance(value, bool) else z3.IntVal(value)
-        for name, value in values.items()
-    }
-
-
-def _value(expression: Expr) -> bool | int:
-    value = z3.simplify(expression)
-    return z3.is_true(value) if z3.is_bool(value) else int(value.as_long())
-
-
 def _verdict(step: Step, name: str) -> Verdict:
     """What an obligation says after a step: of both claims, `satisfied` of the first."""
-    if not _value(step.keeps[name]):
+    if not evaluated(step.keeps[name]):
         return Verdict.VIOLATED
-    if _value(step.owing[name]):
+    if evaluated(step.owing[name]):
         return Verdict.PENDING
-    return Verdict.SATISFIED if _value(step.exercised[name]) else Verdict.UNEXERCISED
+    return Verdict.SATISFIED if evaluated(step.exercised[name]) else Verdict.UNEXERCISED

@@ -21,6 +21,8 @@ __all__ = [
     "Run",
     "Stepper",
     "Value",
+    "evaluated",
+    "expressions",
     "first_state",
     "reach",
     "read_run",
@@ -129,6 +131,20 @@ def reach(solver: Expr, goals: Mapping[str, Expr]) -> tuple[set[str], Expr]:
             if not z3.is_true(found.eval(goal, model_completion=True))
         }
     return set(goals) - set(left), answer
+
+
+def expressions(values: Mapping[str, Value]) -> dict[str, Expr]:
+    """Values as constants, by the names of their variables."""
+    return {
+        name: z3.BoolVal(value) if isinstance(value, bool) else z3.IntVal(value)
+        for name, value in values.items()
+    }
+
+
+def evaluated(expression: Expr) -> Value:
+    """The value of an expression without variables."""
+    value = z3.simplify(expression)
+    return bool(z3.is_true(value)) if z3.is_bool(value) else int(value.as_long())
 
 
 def first_state(model: Model, constants: Mapping[str, int]) -> dict[str, Value]:
