@@ -307,7 +307,6 @@ def _stays(
     found: Mapping[str, Expr],
     *,
     or_else: Expr | None = None,
-    by_kind: bool = True,
 ) -> Question:
     """The state and registers of an observer are as expected."""
     goal = same(expected, found)
@@ -318,5 +317,5 @@ def _stays(
         tuple(given),
         goal if or_else is None else z3.Or(goal, or_else),
         _pairs(scope, expected, found),
-        by_kind,
+        by_kind=True,
     )
