@@ -14,7 +14,7 @@ import z3
 
 from proofs.engines.bounded.assumption_bmc import guards_of
 from proofs.engines.bounded.search import RLIMIT
-from proofs.engines.invariants.houdini import at_rest, conjuncts
+from proofs.engines.invariants.houdini import conjuncts
 from proofs.logic.connectives import substituted
 from proofs.logic.encode import Integers
 from proofs.model.of_mode import model_of
@@ -22,9 +22,12 @@ from proofs.model.system import switch
 from spec.contract.modes import Bundle
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from proofs.engines.invariants.recheck import Invariant
     from proofs.logic.encode import Expr
     from spec.claims.states import Mode
+    from spec.language.machine import Observer
 
 __all__ = ["ProofCore", "ProofCores"]
 
@@ -66,14 +69,21 @@ class ProofCores:
         for o in model.observers:
             rest = {f"{o.name}.{rule.name}" for rule in o.rules} - set(guards_of(o))
             self._solver.add(*map(switch, sorted(rest)))
-            rests = at_rest(o, model.sides.values()).items()  # where it is inactive
-            rested = [self._state[name] == value for name, value in rests]
-            self._solver.add(z3.Or(switch(o.name), z3.And(rested)))
+            self._solver.add(z3.Or(switch(o.name), self._at_rest(o, model.sides.values())))
         self._stands = [z3.Bool(f"lemma {n}") for n in range(len(self._lemmas))]
         self._number = {stands.decl().name(): n for n, stands in enumerate(self._stands)}
         self._known: dict[int, set[str] | None] = {}
         for stands, lemma in zip(self._stands, self._lemmas, strict=True):
             self._solver.add(z3.Implies(stands, lemma))
+
+    def _at_rest(self, o: Observer, sides: Iterable[str]) -> Expr:
+        """An inactive observer is in its initial state."""
+        parts = []
+        for side in sides:
+            parts.append(self._state[f"{side}state.{o.name}"] == 0)
+            for r in o.registers:
+                parts.append(self._state[f"{side}own.{o.name}.{r.name}"] == r.initial)
+        return z3.And(parts)
 
     def of(self, clause: str) -> ProofCore | None:
         """The core of a clause; None at the work limit, or if it is not proved."""

@@ -13,16 +13,12 @@ import z3
 from proofs.engines.bounded.search import RLIMIT
 from proofs.engines.inductive_part import inductive_part, starting
 from proofs.engines.invariants.recheck import Invariant, Proof, ProofResult, recheck
-from spec.language.terms import Sort
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from proofs.logic.encode import Expr
     from proofs.model.of_mode import Model
-    from spec.language.machine import Observer
 
-__all__ = ["at_rest", "conjuncts", "houdini"]
+__all__ = ["conjuncts", "houdini", "idle"]
 
 
 def houdini(system: Model, invariant: Invariant, of: Model) -> Proof:
@@ -30,12 +26,10 @@ def houdini(system: Model, invariant: Invariant, of: Model) -> Proof:
 
     Unknown if the remaining lemmas do not suffice; never a refutation.
     """
-    remaining = {o.name for o in system.observers}
-    removed = (o for o in of.observers if o.name not in remaining)
-    rested = {n: v for o in removed for n, v in at_rest(o, of.sides.values()).items()}
+    at_rest = idle(system, of)
 
     def lemmas(state: dict[str, Expr]) -> list[Expr]:
-        return conjuncts(z3.simplify(invariant.at({**rested, **state})))
+        return conjuncts(z3.simplify(invariant.at({**at_rest, **state})))
 
     state, event = system.state(""), system.event("")
     step = system.step(state, event)
@@ -61,18 +55,19 @@ def _at(lemmas: list[Expr], state: dict[str, Expr], at: dict[str, Expr]) -> list
     return [z3.substitute(lemma, *renamed) for lemma in lemmas]
 
 
-def at_rest(observer: Observer, sides: Iterable[str]) -> dict[str, Expr]:
-    """The initial state and registers of an observer, by the names of their state variables.
-
-    Args:
-        sides: the prefix of the state variables of each claim.
-    """
-    found = {}
-    for side in sides:
-        found[f"{side}state.{observer.name}"] = z3.IntVal(0)
-        for r in observer.registers:
-            value = z3.BoolVal(r.initial) if r.sort is Sort.BOOL else z3.IntVal(int(r.initial))
-            found[f"{side}own.{observer.name}.{r.name}"] = value
+def idle(system: Model, of: Model) -> dict[str, Expr]:
+    """The removed obligations, in their initial state."""
+    found, numbers = {}, system.numbers
+    remaining = {o.name for o in system.observers}
+    for prefix in of.sides.values():
+        for o in of.observers:
+            if o.name not in remaining:
+                found[f"{prefix}state.{o.name}"] = numbers.const(0)
+                for r in o.registers:
+                    value = r.initial
+                    found[f"{prefix}own.{o.name}.{r.name}"] = (
+                        z3.BoolVal(value) if isinstance(value, bool) else numbers.const(value)
+                    )
     return found
 
 
