@@ -89,7 +89,7 @@ class Bits:
         return z3.BitVec(name, _KINDS)
 
 
-Numbers: TypeAlias = Integers | Bits
+Numbers: TypeAlias = "Integers | Bits"
 """How integers are represented."""
 
 
