@@ -1,9 +1,11 @@
 """The lemmas that let one claim and a few numbers stand for a pool, and those about two runs."""
 
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import pytest
+import z3
 from z3 import BoolVal, Implies
 
 from monitor.__main__ import main
@@ -199,6 +201,17 @@ class TestInvariants:
 def runs() -> dict[str, Found]:
     """The runs of the control."""
     return dict(named("control").prove().runs or {})
+
+
+def test_swap() -> None:
+    """The premise of *swap* is that both runs keep ranks that differ, for whoever loses first."""
+    premise, conclusion = lemmas._swapped()["swapped"].children()
+    names = z3.Ints("p q first second")
+    for p, q, first, second in product(range(3), range(3), (1, 2), (1, 2)):
+        values = [*zip(names, map(z3.IntVal, (p, q, first, second)), strict=True)]
+        keeps = (p < q if first == 1 else q < p) and (q < p if second == 1 else p < q)
+        found = [z3.simplify(z3.substitute(x, *values)) for x in (premise, conclusion)]
+        assert [keeps, first != second] == [z3.is_true(each) for each in found]
 
 
 class TestControl:
