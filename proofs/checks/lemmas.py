@@ -164,10 +164,6 @@ class Lemma:
                 return tuple(control.name for control in controls)
         return ()
 
-    def holds(self) -> bool:
-        """Whether Z3 proves it."""
-        return self.prove().result == "proved"
-
 
 _LEMMA_TEXTS = {ProofResult.PROVED: "proved", ProofResult.REFUTED: "failed"} | dict.fromkeys(
     (ProofResult.UNKNOWN, ProofResult.BOUNDED), "unknown"

@@ -112,8 +112,10 @@ class TestLemmas:
     def test_work_limit_is_unknown(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Running out of work proves nothing and refutes nothing."""
         monkeypatch.setattr(lemmas, "RLIMIT", 1)
+        monkeypatch.setattr(control, "RLIMIT", 1)
 
         assert "unknown" == named("two claims").prove().result
+        assert "unknown" == named("control").prove().result
 
 
 class TestOthers:
