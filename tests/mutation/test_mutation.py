@@ -107,10 +107,17 @@ class TestFate:
 
         assert "probes: claim_registry supplies" == fate(module, mistake, None)
 
-    def test_statement(self) -> None:
-        """A system that does not judge the second claim is not the statement of its page."""
+    def test_pair(self) -> None:
+        """A system that does not judge the second claim is noticed by a run of two claims."""
         there = "{name: z3.And(kept, b.keeps[name]) for name, kept in a.keeps.items()}"
-        found = fate(PAIR, replaced(PAIR, there, "a.keeps"), Original(("soft_priority",)))
+
+        assert "recorded runs: soft_priority" == fate(PAIR, replaced(PAIR, there, "a.keeps"), None)
+
+    def test_statement(self) -> None:
+        """A system that may begin with the choice of a victim is not the statement of its page."""
+        there = "parts += [z3.Not(state[_RESET]), z3.Not(state[_EITHER])]"
+        mistake = replaced(PAIR, there, "parts += [z3.Not(state[_RESET])]")
+        found = fate(PAIR, mistake, Original(("soft_priority",)))
 
         assert "statement: soft_priority, two claims failed" == found
 
