@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from proofs.checks.frame.candidates import Candidate
     from proofs.checks.frame.counterexample import Setting
     from proofs.checks.frame.results import Failure
+    from proofs.checks.frame.statements import Lemma
     from proofs.checks.frame.verification_conditions import Question
 
 __all__ = ["FrameTheorem"]
@@ -134,7 +135,7 @@ class _Collected(Prover):
             self.asked[name] = [_renamed(whole)]
         return True
 
-    def fail(self, lemma: str, failure: Failure) -> None:
+    def fail(self, lemma: Lemma, failure: Failure) -> None:
         says = f"{lemma} of {failure.of}: {failure.says}"
         raise DataError(self.file, f"cannot be made: {says}")
 

@@ -23,7 +23,7 @@ from proofs.certificates.page import (
     title,
     variable_name,
 )
-from proofs.engines.bounded.unrolling import value_of
+from proofs.engines.bounded.unrolling import Stepper, evaluated, expressions, first_state
 from proofs.logic.encode import Integers
 from proofs.logic.smtlib import Writer
 from proofs.model.of_mode import model_of
@@ -138,9 +138,7 @@ class _Replay:
         self._after: dict[str, Expr] = {
             n: self._step.following.get(n, v) for n, v in self._state.items()
         }
-        sorts = [value.sort() for value in self._after.values()]
-        pack = z3.Function("after", *sorts, z3.BoolSort())
-        self._whole = pack(*self._after.values())  # substituted all at once, which is faster
+        self._stepper = Stepper(model)
         self._shown = goal(self._step, self._state)
         self._events = [self._read(event) for event in _few(run)]
         self._states = [self._first(run)]
@@ -171,21 +169,11 @@ class _Replay:
         constants = _constants(self._model)
         if set(run.constants) != set(constants):
             raise ValueError(f"the constants of a run are {', '.join(constants)}")
-        solver = z3.SolverFor("QF_LIA")
-        solver.add(self._model.initial(self._state))
-        solver.add(*(self._state[name] == value for name, value in run.constants.items()))
-        if solver.check() != z3.sat:
-            raise ValueError("no run begins with these constants")
-        return {name: value_of(solver.model(), v) for name, v in self._state.items()}
+        return first_state(self._model, run.constants)
 
     def _next(self, state: Mapping[str, Value], event: Mapping[str, Value]) -> dict[str, Value]:
-        values = [*_of(self._state, state), *_of(self._event, event)]
-        pairs = [(variable, _expr(variable, value)) for variable, value in values]
-        after = z3.simplify(z3.substitute(self._whole, *pairs)).children()
-        return {
-            n: z3.is_true(e) if z3.is_bool(e) else e.as_long()
-            for n, e in zip(self._after, after, strict=True)
-        }
+        step = self._stepper.of(expressions(state), expressions(event))
+        return {**state, **{name: evaluated(value) for name, value in step.following.items()}}
 
     def page(self, head: list[Tree]) -> Page:
         """The questions, each about one event."""
@@ -247,10 +235,6 @@ def _plain(name: str, variables: Mapping[str, Expr]) -> Value:
 
 def _of(variables: Mapping[str, Expr], values: Mapping[str, Value]) -> list[tuple[Expr, Value]]:
     return [(variable, values[name]) for name, variable in variables.items()]
-
-
-def _expr(variable: Expr, value: Value) -> Expr:
-    return z3.BoolVal(bool(value)) if z3.is_bool(variable) else z3.IntVal(int(value))
 
 
 def _is(name: str, value: Value) -> Tree:

@@ -6,7 +6,7 @@ others, and blocks are counted by owner. Each statement about the others is prov
 claim (the base case), and for one claim more than it is assumed for (the step).
 
 The claims that are not blamed are counted in before those that are; the numbers do not depend on
-the order. Where the vocabulary has no field for blocks that claims share, no block has two owners.
+the order.
 """
 
 from __future__ import annotations
@@ -21,15 +21,12 @@ from proofs.logic.encode import Expr, Integers, encode
 from proofs.model.environment import faithful
 from spec.contract.ledgers import was
 from spec.contract.obligations.pressure import blame_is_right
-from spec.contract.vocabulary import EVENT_FIELDS
 from spec.language.terms import And, Scope, Sort, Term, variables
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __all__ = ["fields", "least", "sums", "two_claims"]
-
-_SHARED, _OTHERS = "shared" in EVENT_FIELDS, "others" in EVENT_FIELDS
 
 
 def sums() -> dict[str, Expr]:
@@ -95,13 +92,14 @@ def two_claims() -> dict[str, Expr]:
 
 def _induction() -> dict[str, Expr]:
     """No other claim, then one more that is not blamed, then one more that is."""
-    before, spared, named = _arbitrary(), *_one_more(_arbitrary())
+    before = _arbitrary()
+    spared, blamed, given = _one_more(before)
     return {
         "base": z3.Implies(z3.And(before.empty, before.sensible), before.holds),
         "step, not blamed": z3.Implies(
-            z3.And(before.holds, z3.Not(before.named), spared.given), spared.pool.holds
+            z3.And(before.holds, z3.Not(before.named), given), spared.holds
         ),
-        "step, blamed": z3.Implies(z3.And(before.holds, named.given), named.pool.holds),
+        "step, blamed": z3.Implies(z3.And(before.holds, given), blamed.holds),
     }
 
 
@@ -196,7 +194,7 @@ class _Pool:
     @property
     def elsewhere(self) -> Expr:
         """What the other requests in hand need."""
-        return z3.Int("elsewhere") if _OTHERS else z3.IntVal(0)
+        return z3.Int("elsewhere")
 
     def count(self, condition: Mapping[_Owners, Expr]) -> Expr:
         """How many blocks there are, of those of whose owners a condition holds."""
@@ -257,8 +255,7 @@ class _Pool:
             z3.Sum([n for who, n in self.blocks.items() if (who.a if side == "A" else who.b)]) >= 1
             for side in "AB"
         ]
-        alone = [n == 0 for who, n in self.blocks.items() if sum(who) > 1 and not _SHARED]
-        return z3.And(*own, *alone, self.needed >= 1, self.elsewhere >= 0)
+        return z3.And(*own, self.needed >= 1, self.elsewhere >= 0)
 
     @property
     def holds(self) -> Expr:
@@ -355,21 +352,16 @@ def _arbitrary() -> _Pool:
     return _Pool(blocks, sides, least, every, named, invalid_blocker, bound)
 
 
-class _More(NamedTuple):
-    """A pool with one claim more, where `given` is so of that claim's blocks."""
-
-    pool: _Pool
-    given: Expr
-
-
-def _one_more(pool: _Pool) -> tuple[_More, _More]:
-    """One more of the others: one that is not blamed, or one that is."""
+def _one_more(pool: _Pool) -> tuple[_Pool, _Pool, Expr]:
+    """The pool with one claim more that is not blamed, with one more that is, and what is so of
+    that claim's blocks.
+    """
     responsible, fresh = z3.Bool("responsible.C"), z3.Int("fresh")
     has = {who: z3.Int(f"has.{n}") for n, who in enumerate(pool.blocks)}
     given = [z3.And(taken >= 0, taken <= pool.blocks[who]) for who, taken in has.items()]
-    spared = _moved(pool, {who: z3.If(responsible, n, 0) for who, n in has.items()}, "kept")
+    counted = {who: z3.If(responsible, n, 0) for who, n in has.items()}
+    spared, named = (_moved(pool, counted, to) for to in ("kept", "blamed"))
     spared[_NOBODY._replace(kept=True)] += z3.If(responsible, fresh, 0)
-    named = _moved(pool, {who: z3.If(responsible, n, 0) for who, n in has.items()}, "blamed")
     named[_NOBODY._replace(blamed=True)] += z3.If(responsible, fresh, 0)
     free = z3.Sum([z3.If(pool.free(who), n, 0) for who, n in has.items()])
     share = z3.If(responsible, free + fresh, 0)
@@ -381,8 +373,7 @@ def _one_more(pool: _Pool) -> tuple[_More, _More]:
         named=z3.BoolVal(True),
         invalid_blocker=z3.Or(pool.invalid_blocker, share == 0),
     )
-    claim = z3.And(*given, fresh >= 0)
-    return _More(replace(pool, blocks=spared), claim), _More(blamed, claim)
+    return replace(pool, blocks=spared), blamed, z3.And(*given, fresh >= 0)
 
 
 def _moved(pool: _Pool, has: Mapping[_Owners, Expr], to: str) -> dict[_Owners, Expr]:

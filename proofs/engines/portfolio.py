@@ -78,7 +78,12 @@ class Spacer:
         given = Answer(proof.result, EngineName.SPACER, reason=proof.reason)
         if proof.result is ProofResult.PROVED:
             return replace(given, proof=proof)
-        return _shown(question, given, self.depth)
+        if proof.result is not ProofResult.REFUTED:
+            return given
+        run = Search(self.depth).answer(question)
+        if run.shown is None:
+            return replace(given, reason=f"no run of up to {run.bound} events shows it")
+        return replace(given, bound=run.bound, shown=run.shown)
 
 
 @dataclass(frozen=True)
@@ -119,13 +124,3 @@ def engine_named(name: EngineName, depth: int) -> Engine:
             return Spacer(depth)
         case EngineName.AUTO:
             return Auto(depth)
-
-
-def _shown(question: Question, given: Answer, depth: int) -> Answer:
-    """A refutation with the run that the bounded search finds for it."""
-    if given.result is not ProofResult.REFUTED:
-        return given
-    run = Search(depth).answer(question)
-    if run.shown is None:
-        return replace(given, reason=f"no run of up to {run.bound} events shows it")
-    return replace(given, bound=given.bound or run.bound, shown=run.shown)

@@ -7,7 +7,7 @@ overflows, see `proofs.model.environment`).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import z3
 
@@ -38,33 +38,11 @@ Expr = Any  # z3 has no types
 _KINDS = 7  # bits for the number of a kind, however few there are for other numbers
 
 
-class Numbers(Protocol):
-    """How integers are represented."""
-
-    @property
-    def limit(self) -> int | None:
-        """The largest value that a field may take, or None where there is no limit."""
-
-    def var(self, name: str) -> Expr:
-        """A fresh integer variable."""
-
-    def const(self, value: int) -> Expr:
-        """An integer constant."""
-
-    def sort(self) -> Expr:
-        """The sort of integers."""
-
-    def kind(self, index: int) -> Expr:
-        """The number of a kind of event."""
-
-    def kind_var(self, name: str) -> Expr:
-        """A variable for the number of a kind of event."""
-
-
 class Integers:
     """Mathematical integers."""
 
-    limit = None
+    limit: None = None
+    """The largest value that a field may take: any."""
 
     def var(self, name: str) -> Expr:
         """A fresh integer variable."""
@@ -73,10 +51,6 @@ class Integers:
     def const(self, value: int) -> Expr:
         """An integer constant."""
         return z3.IntVal(value)
-
-    def sort(self) -> Expr:
-        """The sort of integers."""
-        return z3.IntSort()
 
     def kind(self, index: int) -> Expr:
         """The number of a kind of event as a constant."""
@@ -106,10 +80,6 @@ class Bits:
         """An integer constant."""
         return z3.BitVecVal(value, self.width)
 
-    def sort(self) -> Expr:
-        """The sort of integers."""
-        return z3.BitVecSort(self.width)
-
     def kind(self, index: int) -> Expr:
         """The number of a kind of event as a constant."""
         return z3.BitVecVal(index, _KINDS)
@@ -117,6 +87,10 @@ class Bits:
     def kind_var(self, name: str) -> Expr:
         """A variable for the number of a kind of event."""
         return z3.BitVec(name, _KINDS)
+
+
+Numbers: TypeAlias = "Integers | Bits"
+"""How integers are represented."""
 
 
 def encode(

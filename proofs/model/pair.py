@@ -2,7 +2,8 @@
 
 Each claim has its own view of every event; the facts decide which lost blocks first, and the
 auditor infers it from reports. The clauses hold for every single run, so they hold for each run of
-a comparison (original, swapped); `swap_lemma` shows that the comparison needs no more.
+a comparison (original, swapped); the lemma *swap* of `proofs.checks.lemmas` shows that the
+comparison needs no more.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from spec.contract.modes import Bundle
 
-__all__ = ["FIRST_LOSS", "OF_EACH", "RANK", "Pair", "swap_lemma"]
+__all__ = ["FIRST_LOSS", "OF_EACH", "RANK", "Pair"]
 
 FIRST_LOSS = Clause(
     "first loss",
@@ -262,14 +263,3 @@ def _other(side: str) -> str:
 def _side(state: Mapping[str, Expr], side: str) -> dict[str, Expr]:
     prefix = f"{side}/"
     return {n.removeprefix(prefix): v for n, v in state.items() if n.startswith(prefix)}
-
-
-def swap_lemma() -> dict[str, Expr]:
-    """Two runs that keep `RANK`, with priorities swapped, lose in swapped order, if in both either
-    claim could lose first.
-    """
-    p, q, first, second = z3.Ints("p q first second")
-    either = [z3.Or(x == 1, x == 2) for x in (first, second)]
-    original = z3.If(first == 1, p <= q, q <= p)
-    swapped = z3.If(second == 1, q <= p, p <= q)
-    return {"swapped": z3.Implies(z3.And(*either, p != q, original, swapped), first != second)}

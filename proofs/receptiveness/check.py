@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 __all__ = ["Receptive", "receptive", "receptive_questions"]
 
 RLIMIT = 50_000_000
-_EVENTS = tuple(sorted(Kind))
 
 
 class Receptive(msgspec.Struct, frozen=True):
@@ -75,7 +74,6 @@ class _Space:
     def __init__(self, mode: Mode, bundle: Bundle, environment: frozenset[Kind]) -> None:
         self.environment = sorted(environment)
         self.system = System(mode, bundle, Integers())
-        self.system.alphabet = _EVENTS
         self.state, self.event = self.system.state(""), self.system.event("")
         self.step = self.system.step(self.state, self.event)
         self.now, self.then = RuntimeStrategy(self.system, self.state), self.after(self.step)
@@ -87,8 +85,8 @@ class _Space:
         )
 
     def kind(self, *kinds: Kind) -> Expr:
-        number = self.system.numbers.kind
-        return z3.Or([self.event["kind"] == number(_EVENTS.index(k)) for k in kinds])
+        number, alphabet = self.system.numbers.kind, self.system.alphabet
+        return z3.Or([self.event["kind"] == number(alphabet.index(k)) for k in kinds])
 
 
 def receptive(mode: Mode, environment: frozenset[Kind] = ENVIRONMENT) -> Receptive:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from spec.events.alphabet import Kind
 
-__all__ = ["Known", "Look", "Value", "reading_of", "specialize", "substitute", "value_of"]
+__all__ = ["Known", "Look", "Value", "reading_of", "specialize", "value_of"]
 
 Known: TypeAlias = Mapping[tuple[Scope, str], Term]
 """Variables that are known, with what they are."""
@@ -49,7 +49,6 @@ _OPERATORS = {
     "+": operator.add,
     "-": operator.sub,
 }
-_SIGNED = {(Scope.EVENT, "rival")}
 
 
 def value_of(term: Term, look: Look) -> bool | int:
@@ -89,7 +88,7 @@ def specialize(term: Term, kind: Kind | None, known: Known) -> Term:
     """The term for an event of this kind (None: of no kind), with `known` variables replaced, and
     simplified.
 
-    Every integer except `rival` is a count, so it is assumed to be at least 0.
+    Every integer variable is a count, so it is assumed to be at least 0.
     """
 
     def go(t: Term) -> Term:
@@ -123,30 +122,6 @@ def specialize(term: Term, kind: Kind | None, known: Known) -> Term:
     return go(term)
 
 
-def substitute(term: Term, known: Known) -> Term:
-    """The term with variables replaced, and otherwise as it is."""
-
-    def go(t: Term) -> Term:
-        match t:
-            case Var(scope, name, _):
-                return known.get((scope, name), t)
-            case Not(arg):
-                return Not(go(arg))
-            case And(args):
-                return And(tuple(map(go, args)))
-            case Or(args):
-                return Or(tuple(map(go, args)))
-            case Compare(op, left, right):
-                return Compare(op, go(left), go(right))
-            case Arith(op, left, right):
-                return Arith(op, go(left), go(right))
-            case Ite(cond, then, otherwise):
-                return Ite(go(cond), go(then), go(otherwise))
-        return t
-
-    return go(term)
-
-
 def _decided(term: Term, absorbing: Term) -> Term:
     """A conjunction or disjunction, which a part together with its negation decides."""
     if isinstance(term, And | Or):
@@ -166,15 +141,11 @@ def _compare(op: str, left: Term, right: Term) -> Term:
         for one, other in ((left, right), (right, left)):
             if isinstance(one, Const):
                 return other if one.value else ~other
-    if op == "<=" and left == Const(0) and _counts(right):
+    if op == "<=" and left == Const(0) and isinstance(right, Var):
         return TRUE
-    if op == "<" and right == Const(0) and _counts(left):
+    if op == "<" and right == Const(0) and isinstance(left, Var):
         return FALSE
     return Compare(op, left, right)
-
-
-def _counts(term: Term) -> bool:
-    return isinstance(term, Var) and (term.scope, term.name) not in _SIGNED
 
 
 def _arith(op: str, left: Term, right: Term) -> Term:

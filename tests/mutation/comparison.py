@@ -70,8 +70,7 @@ class _Whole:
         state, event = model.state(""), model.event("")
         step = model.step(state, event)
         found = {"initial": model.initial(state), "possible": step.possible}
-        if mode != _OF_TWO:
-            found["written"] = _model(mode, Integers(), replay=True).step(state, event).possible
+        found["written"] = _model(mode, Integers(), replay=True).step(state, event).possible
         found |= {"kept": step.kept, "sound": step.sound, "settled": step.settled}
         found |= {f"{part} {name}": formula for part, name, formula in _named(step, _ONE)}
         return cls(model, state, _carried(model, event), step, found)

@@ -1,4 +1,4 @@
-"""What notices a mistake: the checks of `python -m proofs check`, and the pinned probes.
+"""What notices a mistake: the checks of `python -m proofs check`, the pinned probes, and tests.
 
 Each killer imports what it asks when it is asked, since a mistake is planted by loading every
 module again. It returns what noticed the mistake, or nothing.
@@ -6,7 +6,11 @@ module again. It returns what noticed the mistake, or nothing.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
+from contextlib import redirect_stdout
+from functools import partial
+from pathlib import Path
 from typing import Final, TypeAlias
 
 __all__ = ["KILLERS", "TARGETS", "modes_of"]
@@ -19,6 +23,11 @@ _OBLIGATIONS: Final = (
     *("ends", "harm", "identity", "offload", "pressure", "restoration", "routing", "telemetry"),
     *("_build", "_restore"),
 )
+_TESTS: Final = {
+    "lemmas": "tests/proofs/checks/test_lemmas.py",
+    "evaluation": "tests/spec/language/test_evaluation.py",
+}
+"""Tests that notice a mistake, where no check of a theorem reads the module."""
 TARGETS: Final[dict[str, tuple[str, ...]]] = {
     **{
         f"spec.contract.obligations.{name}": ("recorded", "probes", "unchanged", "statement")
@@ -34,6 +43,9 @@ TARGETS: Final[dict[str, tuple[str, ...]]] = {
         _CONTRACT,
     ),
     "spec.stream.scopes": ("frame",),
+    "spec.language.partial_evaluation": ("tests of evaluation", "generated", "compared"),
+    "proofs.checks.lemmas": ("tests of lemmas",),
+    "proofs.checks.control": ("tests of lemmas",),
     "proofs.certificates.theorem": ("theorem", "compared"),
     "proofs.certificates.lemmas": ("lemmas", "compared"),
     "proofs.certificates.strategy": ("receptive", "compared"),
@@ -95,6 +107,36 @@ def frame(_: Modes) -> str:
     return ""
 
 
+def generated(_: Modes) -> str:
+    """What runs is not proved to be the terms."""
+    from proofs.checks.frame.generated import prove_connectives, prove_generated
+    from proofs.checks.frame.statements import Lemma
+    from proofs.checks.frame.translation import Translation
+    from proofs.checks.frame.verification_conditions import Prover
+    from spec.claims.states import Mode
+
+    prover = Prover()
+    translation = Translation(prover)
+    prove_connectives(translation)
+    prove_generated(translation, [*Mode])
+    of = [each for each in Lemma if each.part == "translation" and each is not Lemma.TABLES]
+    for lemma in map(prover.answer, of):
+        if lemma.result != "proved":
+            return f"frame: {lemma.name} {lemma.result}"
+    return ""
+
+
+def _tests(path: str, _: Modes) -> str:
+    """A test fails."""
+    import pytest
+
+    asked = ("-x", "-m", "not slow and not deep", "-p", "no:cacheprovider")
+    asked += ("--assert=plain",)  # rewriting would load the module from its file
+    with redirect_stdout(io.StringIO()):
+        failed = pytest.main([*asked, str(Path(__file__).parents[2] / path)])
+    return f"tests: {path}" if failed else ""
+
+
 def _certificate(name: str) -> Callable[[Modes], str]:
     """A part of a certificate does not ask what it has to ask."""
 
@@ -128,6 +170,7 @@ def probes(_: Modes) -> str:
 
 
 KILLERS: Final[dict[str, Callable[[Modes], str]]] = {
-    **{each.__name__: each for each in (recorded, statement, frame, lowering, probes)},
+    **{each.__name__: each for each in (recorded, statement, frame, generated, lowering, probes)},
+    **{f"tests of {name}": partial(_tests, path) for name, path in _TESTS.items()},
     **{name: _certificate(name) for name in ("theorem", "lemmas", "receptive", "witness")},
 }

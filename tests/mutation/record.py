@@ -15,6 +15,7 @@ from monitor.input.records import line_of
 from monitor.input.sources import Source
 from proofs.checks.recorded.judge import Judge as Pinned
 from proofs.checks.recorded.lines import RUNS, read_run, runs, write_run
+from proofs.checks.recorded.pairs import PAIRS, PairJudge
 from proofs.engines.bounded.minimise import CARRIES
 from spec.claims.states import Mode
 from spec.contract.modes import MODES
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from spec.events.alphabet import Kind
     from spec.stream.claim import Claim
 
-__all__ = ["page", "scenarios"]
+__all__ = ["page", "page_of_pairs", "scenarios"]
 
 _HEAD: Final = """\
 # Runs, and what is pinned of them: for each obligation, by its code, how its verdict changes; for
@@ -144,6 +145,18 @@ def _pins(line: str, judges: Iterable[Pinned]) -> str:
     return "; ".join(f"{name}: {pin}" for name, pin in pins.items())
 
 
+def page_of_pairs() -> str:
+    """The text of the file of runs of two claims, with what the system makes of each today."""
+    judge, lines = PairJudge(), []
+    for line in PAIRS.read_text(encoding="utf-8").splitlines():
+        if not line.startswith(" "):
+            lines.append(line)
+            pins = {} if line.startswith("#") else judge.pins(line)
+            if pins:
+                lines.append("  " + "; ".join(f"{name}: {pins[name]}" for name in sorted(pins)))
+    return "".join(f"{line}\n" for line in lines)
+
+
 def _readable(line: str) -> bool:
     try:
         read_run(line)
@@ -154,12 +167,13 @@ def _readable(line: str) -> bool:
 
 
 def main() -> None:
-    """Write the file; runs that are recorded already stay where they are."""
+    """Write the files; runs that are recorded already stay where they are."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "chains.jsonl"
         path.write_bytes(chains.trace())
         every = dict.fromkeys([*filter(_readable, runs()), *scenarios(path)])
     write_bytes(Path(str(RUNS)), page(every).encode())
+    write_bytes(Path(str(PAIRS)), page_of_pairs().encode())
     write_bytes(ROWS, rows_page().encode())
 
 

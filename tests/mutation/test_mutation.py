@@ -70,7 +70,7 @@ class TestPlanted:
         assert "fine" == planted(module, source, lambda: "fine")
         assert "raised: KeyError" == planted(module, source, lambda: {}["x"])
         assert "raised: SyntaxError" == planted(module, "(", _imports)
-        assert "NOT NOTICED: ended by signal 14: " == planted(module, source, late, seconds=1)
+        assert "NOT NOTICED: ended by signal 27: " == planted(module, source, late, seconds=1)
         assert WORLD in sys.modules
 
 
@@ -107,10 +107,17 @@ class TestFate:
 
         assert "probes: claim_registry supplies" == fate(module, mistake, None)
 
-    def test_statement(self) -> None:
-        """A system that does not judge the second claim is not the statement of its page."""
+    def test_pair(self) -> None:
+        """A system that does not judge the second claim is noticed by a run of two claims."""
         there = "{name: z3.And(kept, b.keeps[name]) for name, kept in a.keeps.items()}"
-        found = fate(PAIR, replaced(PAIR, there, "a.keeps"), Original(("soft_priority",)))
+
+        assert "recorded runs: soft_priority" == fate(PAIR, replaced(PAIR, there, "a.keeps"), None)
+
+    def test_statement(self) -> None:
+        """A system that may begin with the choice of a victim is not the statement of its page."""
+        there = "parts += [z3.Not(state[_RESET]), z3.Not(state[_EITHER])]"
+        mistake = replaced(PAIR, there, "parts += [z3.Not(state[_RESET])]")
+        found = fate(PAIR, mistake, Original(("soft_priority",)))
 
         assert "statement: soft_priority, two claims failed" == found
 
@@ -135,6 +142,13 @@ class TestFate:
         name = f"proofs.certificates.{module}"
 
         assert fate(name, replaced(name, there, mistake), None).startswith(f"certificate: {found}")
+
+    def test_tests(self) -> None:
+        """A mistake in partial evaluation is noticed by the tests of it, which load it planted."""
+        module = "spec.language.partial_evaluation"
+        mistake = replaced(module, "all(each(look) for each in every)", "True")
+
+        assert "tests: tests/spec/language/test_evaluation.py" == fate(module, mistake, None)
 
     @pytest.mark.slow
     def test_no_mistake(self) -> None:

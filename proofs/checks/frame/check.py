@@ -10,7 +10,7 @@ from proofs.checks.frame.houdini import inductive, needed
 from proofs.checks.frame.lemmas import Frame
 from proofs.checks.frame.results import SCHEMA, FrameCheck, Invariant
 from proofs.checks.frame.space import Space
-from proofs.checks.frame.statements import LEMMAS, TABLES
+from proofs.checks.frame.statements import Lemma
 from proofs.checks.frame.translation import Translation
 from proofs.checks.frame.verification_conditions import RLIMIT, Prover
 from spec import __version__
@@ -52,9 +52,9 @@ def check_frame(
     progress("frame: the functions of the judge")
     prove_connectives(translation)
     prove_generated(translation, modes)
-    left_out = set[str]()
+    left_out = set[Lemma]()
     if library() is None:
-        left_out.add(TABLES)
+        left_out.add(Lemma.TABLES)
     else:
         progress("frame: the tables of the native core")
         prove_tables(translation, modes)
@@ -67,8 +67,8 @@ def check_frame(
         observers=[observer.name for observer in observers],
         lemmas=[
             prover.answer(each)
-            for each in LEMMAS
-            if each.name not in left_out and (of_requests or not each.of_requests)
+            for each in Lemma
+            if each not in left_out and (of_requests or not each.of_requests)
         ],
         invariants=invariants,
     )

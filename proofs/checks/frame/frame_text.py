@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from proofs.checks.frame.results import exit_code
-from proofs.checks.frame.statements import TABLES
+from proofs.checks.frame.statements import Lemma
 from spec.claims.states import Mode
 from spec.cli.layout import Styled
 from spec.language.prose import counted
@@ -34,7 +34,7 @@ def put_frame(out: Page, check: FrameCheck, *, verbose: bool = False) -> None:
     out.put(_headline(check), "bold")
     every = len(check.modes) == len(Mode)
     out.put(f"for {'every mode' if every else ', '.join(check.modes)}, both bundles, all events")
-    if TABLES not in {lemma.name for lemma in check.lemmas}:
+    if Lemma.TABLES not in {lemma.name for lemma in check.lemmas}:
         out.put("the native core is not built (make native-core): its tables are not read")
     for part, title in _PARTS.items():
         lemmas = [lemma for lemma in check.lemmas if lemma.part == part]

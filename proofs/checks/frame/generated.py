@@ -11,16 +11,8 @@ from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, Final
 
 from monitor.native.binding import table_of, vocabulary
-from proofs.checks.frame.reader import Reader, Refused, Taken
-from proofs.checks.frame.statements import (
-    CONNECTIVES,
-    LEDGERS,
-    OPENING,
-    RULES,
-    RUNS,
-    TABLES,
-    THREE,
-)
+from proofs.checks.frame.reader import CLAIM, REQUEST, Reader, Refused, Taken
+from proofs.checks.frame.statements import Lemma
 from proofs.checks.frame.table_reader import TableReader, read_table
 from proofs.checks.frame.three_values import connectives
 from proofs.checks.frame.translation import (
@@ -32,12 +24,12 @@ from proofs.checks.frame.translation import (
     terms_of,
 )
 from spec.contract.facts import FACTS_ARE_FACTS
-from spec.contract.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
 from spec.contract.modes import MODES, Bundle
 from spec.contract.obligations import OBLIGATIONS
 from spec.events.alphabet import Kind
 from spec.language.terms import TRUE, Scope
-from spec.stream.generate import CLAIM, REQUEST, assumed, compiled, texts, three_valued
+from spec.stream import generate
+from spec.stream.generate import assumed, compiled, texts, three_valued
 from spec.stream.scopes import DELIVERY
 
 if TYPE_CHECKING:
@@ -52,8 +44,6 @@ if TYPE_CHECKING:
 
 __all__ = ["prove_connectives", "prove_functions", "prove_generated", "prove_row", "prove_tables"]
 
-_CLAIM: Final = (*CLAIM_FACTS.registers, *DECLARED.registers)
-_REQUEST: Final = REQUEST_FACTS.registers
 _LEDGERS: Final = (
     ("claim", Scope.WAS, Scope.NOW),
     ("request", Scope.REQ_WAS, Scope.REQ),
@@ -66,15 +56,15 @@ def prove_connectives(
 ) -> None:
     """Compare the connectives that generated functions call with the translation to Z3."""
     for name, wrong in connectives(functions):
-        translation.prover.count(CONNECTIVES, name)
+        translation.prover.count(Lemma.CONNECTIVES, name)
         if wrong:
-            translation.refuse(CONNECTIVES, name, "", wrong)
+            translation.refuse(Lemma.CONNECTIVES, name, "", wrong)
 
 
 def prove_generated(translation: Translation, modes: Sequence[Mode]) -> None:
     """Prove that the functions that the judge calls equal their terms."""
-    translation.same(RUNS, "registers", "of a claim", CLAIM, _CLAIM)
-    translation.same(RUNS, "registers", "of a request", REQUEST, _REQUEST)
+    translation.same(Lemma.RUNS, "registers", "of a claim", generate.CLAIM, CLAIM)
+    translation.same(Lemma.RUNS, "registers", "of a request", generate.REQUEST, REQUEST)
     for mode, bundle, observers in _bundles(modes):
         for kind in Kind:
             situation, found = Situation(kind, mode), compiled(kind, mode, bundle)
@@ -101,26 +91,30 @@ def prove_functions(
         two, three = (None, None) if update is None else (update.two, update.three)
         if translation.is_read(of, following(before).values(), situation, two, three):
             continue
-        translation.prove(LEDGERS, of, situation, read.ledger(of, two, before, three=False))
+        translation.prove(Lemma.LEDGERS, of, situation, read.ledger(of, two, before, three=False))
         more = read.ledger(of, three, before, three=True)
-        translation.prove(THREE, of, situation, more, three=True)
+        translation.prove(Lemma.THREE, of, situation, more, three=True)
     for watches, alone in ((functions.own, True), (functions.scoped, False)):
         at, followed = {watch.place: watch for watch in watches}, _followed(observers, alone)
         known = sorted({*at} & {*followed})
-        translation.same(RUNS, "observers", str(situation), [w.place for w in watches], known)
+        translation.same(Lemma.RUNS, "observers", str(situation), [w.place for w in watches], known)
         for place in followed:
             name, watch = observers[place].name, at.get(place)
             terms = terms_of(observers[place])
             if not translation.is_read(name, terms, situation, alone, _made_of(watch)):
                 step = read.step(observers[place], watch, alone=alone)
-                translation.prove(RULES, name, situation, step)
+                translation.prove(Lemma.RULES, name, situation, step)
                 more = read.rules(observers[place], watch, alone=alone)
-                translation.prove(THREE, name, situation, more, three=True)
+                translation.prove(Lemma.THREE, name, situation, more, three=True)
     if translation.is_new(situation, functions.opens, functions.opens_three, *assumptions):
-        translation.prove(OPENING, "opens", situation, read.opens(functions.opens, three=False))
+        translation.prove(
+            Lemma.OPENING, "opens", situation, read.opens(functions.opens, three=False)
+        )
         more = read.opens(functions.opens_three, three=True)
-        translation.prove(THREE, "opens", situation, more, three=True)
-        translation.prove(THREE, "assumptions", situation, read.assumed(assumptions), three=True)
+        translation.prove(Lemma.THREE, "opens", situation, more, three=True)
+        translation.prove(
+            Lemma.THREE, "assumptions", situation, read.assumed(assumptions), three=True
+        )
 
 
 class _Functions:
@@ -133,7 +127,9 @@ class _Functions:
         """The source of a function, which must be the one that runs."""
         text = texts.get(function, "")
         if self.translation.is_new(function):
-            self.translation.same(RUNS, of, str(self.situation), code_of(function), code_in(text))
+            self.translation.same(
+                Lemma.RUNS, of, str(self.situation), code_of(function), code_in(text)
+            )
         return text
 
     def ledger(
@@ -218,10 +214,10 @@ def prove_tables(
         try:
             found = read_table(written(bundle), vocabulary())
         except Refused as refused:
-            translation.refuse(TABLES, "table", str(bundle), str(refused))
+            translation.refuse(Lemma.TABLES, "table", str(bundle), str(refused))
             continue
         for what, stated, expected in _listed(found):
-            translation.same(TABLES, what, str(bundle), stated, expected)
+            translation.same(Lemma.TABLES, what, str(bundle), stated, expected)
         for mode, each, observers in _bundles(modes):
             if mode is None or each is bundle:
                 _table_of_mode(translation, mode, observers, found, bundle)
@@ -237,18 +233,18 @@ def _table_of_mode(
     of = f"{mode}, {bundle}"
     row = next((each for each in found.modes if each.name == (mode or "")), None)
     if row is None or sorted(found.kinds) != sorted(Kind) or len(row.rows) != len(found.kinds):
-        translation.refuse(TABLES, "modes", of, "there is no row for the mode and each kind")
+        translation.refuse(Lemma.TABLES, "modes", of, "there is no row for the mode and each kind")
         return
     numbers = [[*OBLIGATIONS].index(observer.name) for observer in observers]
-    translation.same(TABLES, "obligations", of, row.obligations, numbers)
+    translation.same(Lemma.TABLES, "obligations", of, row.obligations, numbers)
     constants = Situation(Kind.CLAIM_REGISTERED, mode).constants
     stated = {"watched": row.watched, "ranked": row.ranked}
-    translation.same(TABLES, "constants", of, stated, {n: constants[n] for n in stated})
+    translation.same(Lemma.TABLES, "constants", of, stated, {n: constants[n] for n in stated})
     counts = [len(observer.registers) for observer in observers]
     begin = [sum(counts[:place]) for place in range(len(counts))]
-    translation.same(TABLES, "registers of observers", of, row.offsets, begin)
+    translation.same(Lemma.TABLES, "registers of observers", of, row.offsets, begin)
     first = [int(r.initial) for observer in observers for r in observer.registers]
-    translation.same(TABLES, "registers of observers", of, row.registers, first)
+    translation.same(Lemma.TABLES, "registers of observers", of, row.registers, first)
     for kind, each in zip(found.kinds, row.rows, strict=True):
         prove_row(translation, Situation(Kind(kind), mode), observers, found, each)
 
@@ -265,16 +261,18 @@ def prove_row(
     for three in (False, True):
         for name, before, after in _LEDGERS:
             found = read.ledger(name, getattr(row, name), before, after, three=three)
-            translation.prove(TABLES, name, situation, found, three=three)
+            translation.prove(Lemma.TABLES, name, situation, found, three=three)
         rest = read.terms(row)
-        translation.prove(TABLES, "opens and assumptions", situation, rest, three=three)
+        translation.prove(Lemma.TABLES, "opens and assumptions", situation, rest, three=three)
         for rows, alone in ((row.own, True), (row.scoped, False)):
             at, followed = dict(rows), _followed(observers, alone)
             known, places = sorted({*at} & {*followed}), [place for place, _ in rows]
-            translation.same(TABLES, "observers", str(situation), places, known)
+            translation.same(Lemma.TABLES, "observers", str(situation), places, known)
             for place in followed:
                 taken = read.rules(observers[place], at.get(place, ()), alone=alone, three=three)
-                translation.prove(TABLES, observers[place].name, situation, taken, three=three)
+                translation.prove(
+                    Lemma.TABLES, observers[place].name, situation, taken, three=three
+                )
 
 
 class _Row:
@@ -310,8 +308,8 @@ class _Row:
 
 def _listed(found: Table) -> Iterator[tuple[str, object, object]]:
     """What a table states beside its terms, and what the specification has."""
-    yield "registers of a claim", found.claim, [int(r.initial) for r in _CLAIM]
-    yield "registers of a request", found.request, [int(r.initial) for r in _REQUEST]
+    yield "registers of a claim", found.claim, [int(r.initial) for r in CLAIM]
+    yield "registers of a request", found.request, [int(r.initial) for r in REQUEST]
     yield "obligations", [each.name for each in found.obligations], [*OBLIGATIONS]
     verdicts = vocabulary()["verdicts"]
     for row in found.obligations:

@@ -23,21 +23,7 @@ from proofs.checks.frame.space import (
     constants_of,
     same,
 )
-from proofs.checks.frame.statements import (
-    AGREEMENT,
-    CLAIM_FACTS,
-    CLAIM_OBSERVERS,
-    ENDED_UNOPENED,
-    INVARIANTS,
-    KNOWN_TO_ALL,
-    NO_REQUEST,
-    REQUEST_FACTS,
-    REQUEST_OBSERVERS,
-    RETIRED,
-    UNMET,
-    UNOPENED_FACTS,
-    UNOPENED_OBSERVERS,
-)
+from proofs.checks.frame.statements import Lemma
 from proofs.checks.frame.verification_conditions import Question
 from spec.events.alphabet import Kind
 from spec.language.verdicts import Verdict
@@ -76,7 +62,7 @@ class Frame:
         for ledger in CLAIM_LEDGERS:
             for r in ledger.registers:
                 pair = (space.was[r.name], now[r.name])
-                yield _unchanged(CLAIM_FACTS, ledger.name, r.name, [skipped], pair)
+                yield _unchanged(Lemma.CLAIM_FACTS, ledger.name, r.name, [skipped], pair)
         nowhere = {**space.event, "here": constant(False)}
         first = constants_of(REQUEST_FIRST)
         kept = space.view("request", req_was=first, event=nowhere).req()
@@ -86,18 +72,18 @@ class Frame:
         for ledger in REQUEST_LEDGERS:
             for name in (r.name for r in ledger.registers):
                 was, plain, then = space.req_was[name], first[name], req[name]
-                yield _unchanged(NO_REQUEST, ledger.name, name, [], (plain, kept[name]))
-                yield _unchanged(REQUEST_FACTS, ledger.name, name, [skipped], (was, then))
+                yield _unchanged(Lemma.NO_REQUEST, ledger.name, name, [], (plain, kept[name]))
+                yield _unchanged(Lemma.REQUEST_FACTS, ledger.name, name, [skipped], (was, then))
                 unopened = [closed, self._ledger_unopened]
                 if name not in self.delivery.known:
                     pair = (after[name], then)
-                    yield _unchanged(UNOPENED_FACTS, ledger.name, name, unopened, pair)
+                    yield _unchanged(Lemma.UNOPENED_FACTS, ledger.name, name, unopened, pair)
                 else:
                     yield self._known_to_all(ledger.name, name, then)
                 if name not in (*self.delivery.left, *self.delivery.derived):
                     end = [*unopened, ended, space.event["here"]]
                     yield _unchanged(
-                        ENDED_UNOPENED, ledger.name, name, end, (plain, then), by_kind=False
+                        Lemma.ENDED_UNOPENED, ledger.name, name, end, (plain, then), by_kind=False
                     )
 
     def reasons(self) -> Iterator[Question]:
@@ -114,7 +100,7 @@ class Frame:
             for reason, term in delivery.reasons[scope].items():
                 delivered, no = view.term(term), constant(False)
                 changes = {reason: (no, delivered)}
-                yield Question(UNMET, scope, reason, given, delivered == no, changes, True)
+                yield Question(Lemma.UNMET, scope, reason, given, delivered == no, changes, True)
 
     def _known_to_all(self, ledger: str, name: str, then: Expr) -> Question:
         """Another claim, which may differ in everything that is not shared."""
@@ -125,7 +111,7 @@ class Frame:
         req_was = {**_fresh(space.req_was, "another"), **known}
         was, constants = _fresh(space.was, "another"), _fresh(space.constants, "another")
         other = View(was, req_was, event, constants, z3.FreshBool()).req()[name]
-        return _unchanged(KNOWN_TO_ALL, ledger, name, [], (then, other))
+        return _unchanged(Lemma.KNOWN_TO_ALL, ledger, name, [], (then, other))
 
     # The observer.
 
@@ -134,10 +120,10 @@ class Frame:
         first, then = start(self.space), after(self.space, observer)
         for each in self.invariants:
             yield Question(
-                INVARIANTS, observer.name, f"{each.says}, at the start", (), each.holds(first)
+                Lemma.INVARIANTS, observer.name, f"{each.says}, at the start", (), each.holds(first)
             )
             yield Question(
-                INVARIANTS,
+                Lemma.INVARIANTS,
                 observer.name,
                 f"{each.says}, after an event",
                 (self.inside,),
@@ -154,7 +140,9 @@ class Frame:
         """The lemmas about the state of an observer, under the invariants."""
         space = self.space
         moved = space.view("claim").step(observer, space.claim)
-        yield _stays(CLAIM_OBSERVERS, observer, "claim", [self._not("claim")], space.claim, moved)
+        yield _stays(
+            Lemma.CLAIM_OBSERVERS, observer, "claim", [self._not("claim")], space.claim, moved
+        )
         yield self._agreement(observer)
         if not observer.per_request:
             return
@@ -162,16 +150,18 @@ class Frame:
         broken = space.having(moved, Verdict.VIOLATED)
         skipped, request = [self._not("request")], space.request
         yield _stays(
-            REQUEST_OBSERVERS, observer, "request", skipped, request, stepped, or_else=broken
+            Lemma.REQUEST_OBSERVERS, observer, "request", skipped, request, stepped, or_else=broken
         )
         alike = [self._ledger_unopened, same(request, space.claim)]
         given = [self._not("opens"), *alike]
-        yield _stays(UNOPENED_OBSERVERS, observer, "request", given, moved, stepped, or_else=broken)
+        yield _stays(
+            Lemma.UNOPENED_OBSERVERS, observer, "request", given, moved, stepped, or_else=broken
+        )
         nowhere = {**space.event, "here": constant(False)}
         first = space.view("request", req_was=constants_of(REQUEST_FIRST), event=nowhere)
         retired = space.view("request", event=nowhere)
         expected, found = (view.step(observer, request) for view in (first, retired))
-        yield _stays(RETIRED, observer, "request", [], expected, found)
+        yield _stays(Lemma.RETIRED, observer, "request", [], expected, found)
 
     def _agreement(self, observer: Observer) -> Question:
         """One event under both deliveries: to every scope, and to the selected scopes only.
@@ -232,7 +222,7 @@ class Frame:
                 "req", req, _if(still, {**req, **{n: then[n] for n in known}}, some_req)
             )
         return Question(
-            AGREEMENT, observer.name, "", tuple(given), z3.And(agree), changes, by_kind=True
+            Lemma.AGREEMENT, observer.name, "", tuple(given), z3.And(agree), changes, by_kind=True
         )
 
     def _unless_broken(
@@ -295,7 +285,7 @@ def _pairs(
 
 
 def _unchanged(
-    lemma: str,
+    lemma: Lemma,
     ledger: str,
     register: str,
     given: Sequence[Expr],
@@ -309,7 +299,7 @@ def _unchanged(
 
 
 def _stays(
-    lemma: str,
+    lemma: Lemma,
     observer: Observer,
     scope: str,
     given: Sequence[Expr],
@@ -317,7 +307,6 @@ def _stays(
     found: Mapping[str, Expr],
     *,
     or_else: Expr | None = None,
-    by_kind: bool = True,
 ) -> Question:
     """The state and registers of an observer are as expected."""
     goal = same(expected, found)
@@ -328,5 +317,5 @@ def _stays(
         tuple(given),
         goal if or_else is None else z3.Or(goal, or_else),
         _pairs(scope, expected, found),
-        by_kind,
+        by_kind=True,
     )

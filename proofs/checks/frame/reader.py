@@ -33,15 +33,17 @@ from spec.language.terms import (
 if TYPE_CHECKING:
     from spec.language.machine import Observer, Register
 
-__all__ = ["MOST", "Assigned", "Reader", "Refused", "Taken", "in_sequence"]
+__all__ = ["CLAIM", "MOST", "REQUEST", "Assigned", "Reader", "Refused", "Taken", "in_sequence"]
 
 _ARGUMENTS: Final = ["e", "here", "t", "w", "n", "r", "q", "o"]
-_CLAIM: Final = (*CLAIM_FACTS.registers, *DECLARED.registers)
+CLAIM: Final = (*CLAIM_FACTS.registers, *DECLARED.registers)
+REQUEST: Final = REQUEST_FACTS.registers
+"""The registers by their places."""
 _LEDGERS: Final[Mapping[str, tuple[Scope, tuple[Register, ...]]]] = {
-    "w": (Scope.WAS, _CLAIM),
-    "n": (Scope.NOW, _CLAIM),
-    "r": (Scope.REQ_WAS, REQUEST_FACTS.registers),
-    "q": (Scope.REQ, REQUEST_FACTS.registers),
+    "w": (Scope.WAS, CLAIM),
+    "n": (Scope.NOW, CLAIM),
+    "r": (Scope.REQ_WAS, REQUEST),
+    "q": (Scope.REQ, REQUEST),
 }
 _OPERATORS: Final[Mapping[type[ast.operator | ast.cmpop], str]] = {
     ast.Lt: "<",

@@ -94,8 +94,6 @@ class View:
         event: the fields of the event, with `kind`.
         constants: of the claim.
         owes: whether something is owed in the scope of the claim itself.
-        now: the claim's registers after the event, if not computed from those before.
-        req: the same of the request's registers.
     """
 
     def __init__(
@@ -106,9 +104,6 @@ class View:
         constants: Mapping[str, Expr],
         owes: Expr,
         at_arrival: Expr | None = None,
-        *,
-        now: Mapping[str, Expr] | None = None,
-        req: Mapping[str, Expr] | None = None,
     ) -> None:
         first = constants_of(REQUEST_FIRST)
         self.event = dict(event) if req_was is not None else {**event, "here": z3.BoolVal(False)}
@@ -118,8 +113,8 @@ class View:
             Scope.CLAIM: dict(constants),
             Scope.WAS: dict(was),
             Scope.REQ_WAS: first if req_was is None else dict(req_was),
-            Scope.NOW: dict(now or {}),
-            Scope.REQ: first if req_was is None else dict(req or {}),
+            Scope.NOW: {},
+            Scope.REQ: first if req_was is None else {},
             Scope.STANDS: {
                 "owes": owes,
                 "responsible_at_arrival": z3.BoolVal(False) if at_arrival is None else at_arrival,

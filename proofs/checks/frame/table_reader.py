@@ -11,8 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
-from proofs.checks.frame.reader import Assigned, Refused, Taken, in_sequence
-from spec.contract.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
+from proofs.checks.frame.reader import CLAIM, REQUEST, Assigned, Refused, Taken, in_sequence
 from spec.contract.vocabulary import CONSTANTS, EVENT_FIELDS
 from spec.language.terms import (
     And,
@@ -34,12 +33,11 @@ if TYPE_CHECKING:
 __all__ = ["Mode", "Obligation", "Row", "RuleRow", "Table", "TableReader", "read_table"]
 
 _T = TypeVar("_T")
-_CLAIM: Final = (*CLAIM_FACTS.registers, *DECLARED.registers)
 _LEDGERS: Final[Mapping[str, tuple[Scope, tuple[Register, ...]]]] = {
-    "Was": (Scope.WAS, _CLAIM),
-    "Now": (Scope.NOW, _CLAIM),
-    "RequestWas": (Scope.REQ_WAS, REQUEST_FACTS.registers),
-    "Request": (Scope.REQ, REQUEST_FACTS.registers),
+    "Was": (Scope.WAS, CLAIM),
+    "Now": (Scope.NOW, CLAIM),
+    "RequestWas": (Scope.REQ_WAS, REQUEST),
+    "Request": (Scope.REQ, REQUEST),
 }
 _COMPARED: Final = {"Less": "<", "AtMost": "<=", "Equal": "=="}
 _ADDED: Final = {"Plus": "+", "Minus": "-"}
@@ -228,7 +226,7 @@ class TableReader:
 
     def ledger(self, rows: Sequence[tuple[int, int]], after: Scope) -> Assigned:
         """The registers that are assigned, in their order."""
-        registers = _CLAIM if after is Scope.NOW else REQUEST_FACTS.registers
+        registers = CLAIM if after is Scope.NOW else REQUEST
         found = []
         for place, number in rows:
             register = _at(registers, place)

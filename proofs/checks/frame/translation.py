@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from proofs.checks.frame.reader import Assigned, Taken
+    from proofs.checks.frame.statements import Lemma
     from proofs.checks.frame.verification_conditions import Prover
     from proofs.logic.encode import Expr
     from spec.claims.states import Mode
@@ -120,7 +121,7 @@ class Translation:
 
     def prove(
         self,
-        lemma: str,
+        lemma: Lemma,
         of: str,
         situation: Situation,
         comparisons: Iterable[Comparison],
@@ -134,12 +135,12 @@ class Translation:
         except Refused as refused:
             self.refuse(lemma, of, str(situation), str(refused))
 
-    def refuse(self, lemma: str, of: str, part: str, says: str) -> None:
+    def refuse(self, lemma: Lemma, of: str, part: str, says: str) -> None:
         """Record that something is not what it must be, which needs no solver."""
         self.prover.count(lemma, of)
         self.prover.fail(lemma, Failure(of, part, "refuted", says))
 
-    def same(self, lemma: str, of: str, part: str, found: object, expected: object) -> None:
+    def same(self, lemma: Lemma, of: str, part: str, found: object, expected: object) -> None:
         """Compare values without a solver."""
         if found == expected:
             self.prover.count(lemma, of)
@@ -147,7 +148,7 @@ class Translation:
             self.refuse(lemma, of, part, f"{found} is not {expected}")
 
     def _prove(
-        self, lemma: str, situation: Situation, comparison: Comparison, *, three: bool
+        self, lemma: Lemma, situation: Situation, comparison: Comparison, *, three: bool
     ) -> None:
         if comparison.read.sort is not comparison.term.sort:
             raise Refused(f"{comparison.part} is of another sort")

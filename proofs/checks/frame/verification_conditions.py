@@ -35,7 +35,7 @@ class Question:
     """A verification condition: all of `given` imply `goal`.
 
     Args:
-        lemma: the name of the lemma that it is part of.
+        lemma: the lemma that it is part of.
         of: its subject: an observer, a ledger, a source.
         part: the part of the subject.
         changes: for the counterexample, each value in the goal: expected, and actual.
@@ -43,7 +43,7 @@ class Question:
         may_be_empty: `given` may be unsatisfiable.
     """
 
-    lemma: str
+    lemma: Lemma
     of: str
     part: str
     given: tuple[Expr, ...]
@@ -62,10 +62,10 @@ class Prover:
 
     def __init__(self, rlimit: int = RLIMIT) -> None:
         self.rlimit = rlimit
-        self._asked: dict[str, Counter[str]] = {}
-        self._failures: dict[str, list[Failure]] = {}
+        self._asked: dict[Lemma, Counter[str]] = {}
+        self._failures: dict[Lemma, list[Failure]] = {}
         self._failed = 0
-        self._seconds: Counter[str] = Counter()
+        self._seconds: Counter[Lemma] = Counter()
 
     def ask(self, setting: Setting, questions: Iterator[Question], *given: Expr) -> bool:
         """Ask questions in a setting, for states in which `given` holds; whether all are proved."""
@@ -76,7 +76,7 @@ class Prover:
         return self._failed == before
 
     @contextmanager
-    def timed(self, lemma: str) -> Iterator[None]:
+    def timed(self, lemma: Lemma) -> Iterator[None]:
         """Add the time of a block to a lemma."""
         started = time.perf_counter()
         yield
@@ -110,22 +110,22 @@ class Prover:
             solver.pop()
         solver.pop()
 
-    def count(self, lemma: str, of: str, number: int = 1) -> None:
+    def count(self, lemma: Lemma, of: str, number: int = 1) -> None:
         """Record that questions were asked."""
         self._asked.setdefault(lemma, Counter())[of] += number
 
-    def fail(self, lemma: str, failure: Failure) -> None:
+    def fail(self, lemma: Lemma, failure: Failure) -> None:
         """Record that a question was not proved."""
         self._failures.setdefault(lemma, []).append(failure)
         self._failed += 1
 
     def answer(self, lemma: Lemma) -> Answer:
         """The result of a lemma; unknown if no question was asked."""
-        failures = self._failures.get(lemma.name, [])
-        asked = self._asked.get(lemma.name, Counter())
+        failures = self._failures.get(lemma, [])
+        asked = self._asked.get(lemma, Counter())
         results = {failure.result for failure in failures}
         return Answer(
-            name=lemma.name,
+            name=lemma.value,
             part=lemma.part,
             says=lemma.says,
             result="refuted"
@@ -135,5 +135,5 @@ class Prover:
             else "proved",
             questions=dict(asked),
             failures=failures,
-            seconds=round(self._seconds[lemma.name], 3),
+            seconds=round(self._seconds[lemma], 3),
         )

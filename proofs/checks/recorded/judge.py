@@ -1,7 +1,8 @@
 """Judges recorded runs by a mode's terms, and compares what they make of them with what is pinned.
 
 The terms are evaluated by the expressions that `spec.stream` generates, so neither Z3 nor
-`proofs.model.system` has a part in it.
+`proofs.model.system` has a part in it. Runs of two claims are judged by `pairs`: their statement
+has no terms.
 """
 
 from __future__ import annotations
@@ -18,11 +19,13 @@ from proofs.checks.recorded.functions import (
     ledgers,
     step_of,
 )
-from proofs.checks.recorded.lines import compared, had, read_run, runs
+from proofs.checks.recorded.lines import compared, had, read_run, runs, trail
+from proofs.checks.recorded.pairs import pairs_differ
 from proofs.engines.bounded.minimise import CARRIES
 from proofs.model.auditor import BELIEFS
 from proofs.model.environment import POOL, faithful, replayable
 from proofs.model.theorems import CLAUSES
+from spec.claims.states import Mode
 from spec.contract.ledgers import kind
 from spec.contract.modes import MODES
 from spec.contract.vocabulary import EVENT_FIELDS, e
@@ -32,7 +35,6 @@ from spec.stream.generate import CLAIM, REQUEST
 
 if TYPE_CHECKING:
     from proofs.model.theorems import Clause
-    from spec.claims.states import Mode
     from spec.language.machine import Observer
 
 __all__ = ["Judge", "differs", "well_formed"]
@@ -45,8 +47,8 @@ _BELIEVES: Final = {(Scope.BELIEVES, r.name): f"a[{i}]" for i, r in enumerate(BE
 
 
 def differs(mode: Mode) -> bool:
-    """Whether a mode's terms make of some recorded run something else than what is pinned of it, or
-    the mode lacks an obligation that it had.
+    """Whether a mode's terms, or the system of two claims, make of some recorded run something else
+    than what is pinned of it, or the mode lacks an obligation that it had.
 
     A further obligation is not compared until something is pinned of it.
     """
@@ -62,7 +64,9 @@ def differs(mode: Mode) -> bool:
     except ValueError:  # a line is no run
         return True
     counts = {name: n for name, n in compared().items() if name.startswith(f"{mode}.")}
-    return other or not runs() or judge.compared != Counter(counts)
+    if other or not runs() or judge.compared != Counter(counts):
+        return True
+    return mode is Mode.SOFT_PRIORITY and pairs_differ()
 
 
 class Judge:
@@ -217,18 +221,6 @@ class _Watched:
             state, own = self._step(state, own, *step)
             found.append(self._says[state])
         return found
-
-
-def trail(found: Iterable[Verdict]) -> str:
-    """Verdicts as their changes, each by its initial: `3p 5v` is unexercised up to the second
-    event, pending from the third and violated from the fifth on.
-    """
-    last, changes = Verdict.UNEXERCISED, []
-    for number, verdict in enumerate(found, start=1):
-        if verdict is not last:
-            changes.append(f"{number}{verdict[0]}")
-            last = verdict
-    return " ".join(changes)
 
 
 @cache

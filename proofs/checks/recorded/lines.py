@@ -18,6 +18,7 @@ from spec.contract.vocabulary import EVENT_FIELDS
 from spec.events.alphabet import CONFLICT_ACTIONS, Kind
 from spec.events.fields import REQUEST_KINDS
 from spec.language.terms import Sort
+from spec.language.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -27,8 +28,10 @@ __all__ = [
     "Run",
     "compared",
     "had",
+    "pinned",
     "read_run",
     "runs",
+    "trail",
     "usual",
     "write_run",
 ]
@@ -98,9 +101,14 @@ def usual(kind: Kind) -> dict[str, Any]:
 @cache
 def runs() -> dict[str, dict[str, str]]:
     """Every run, by its line, with what is pinned of it."""
+    return pinned(RUNS.read_text(encoding="utf-8"))
+
+
+def pinned(text: str) -> dict[str, dict[str, str]]:
+    """The runs of a file, each with what is pinned of it."""
     found: dict[str, dict[str, str]] = {}
     run = ""
-    for line in _lines():
+    for line in text.splitlines():
         if line.startswith(" "):
             found[run] = dict(pin.split(": ") for pin in line.strip().split("; "))
         elif not line.startswith(("#", "=")):
@@ -123,9 +131,17 @@ def had() -> dict[str, frozenset[str]]:
 
 
 def _stated() -> Iterator[str]:
-    return (line[2:] for line in _lines() if line.startswith("= "))
+    lines = RUNS.read_text(encoding="utf-8").splitlines()
+    return (line[2:] for line in lines if line.startswith("= "))
 
 
-@cache
-def _lines() -> list[str]:
-    return RUNS.read_text(encoding="utf-8").splitlines()
+def trail(found: Iterable[Verdict]) -> str:
+    """Verdicts as their changes, each by its initial: `3p 5v` is unexercised up to the second
+    event, pending from the third and violated from the fifth on.
+    """
+    last, changes = Verdict.UNEXERCISED, []
+    for number, verdict in enumerate(found, start=1):
+        if verdict is not last:
+            changes.append(f"{number}{verdict[0]}")
+            last = verdict
+    return " ".join(changes)

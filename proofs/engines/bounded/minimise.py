@@ -215,8 +215,6 @@ class _Preferences:
 
     def demotions_by_their_name(self) -> None:
         """No offload ends a claim where a demotion would do."""
-        if Kind.CLAIM_OFFLOADED not in self._alphabet:
-            return
         for event in self._run.events:
             ends = z3.And(
                 self._is(event, [Kind.CLAIM_OFFLOADED]), event["by"] != self._numbers.const(0)
@@ -243,7 +241,7 @@ class _Preferences:
         rank = {kind: LIFE.index(kind) for kind in self._alphabet}
         for event in self._run.events:
             while True:
-                now = rank[self._alphabet[int(value_of(self.answer, event["kind"]))]]
+                now = rank[self._kind(event)]
                 earlier = [kind for kind, place in rank.items() if place < now]
                 if not earlier or not self.prefer(self._is(event, earlier)):
                     break
@@ -257,8 +255,8 @@ class _Preferences:
         for event in self._run.events:
             for name, value in event.items():
                 if name.partition(".")[0] in _WHOM:
-                    kind = self._alphabet[int(value_of(self.answer, event["kind"]))]
-                    self._settle(value, kind not in _NOT_ABOUT_CLAIMS or name == "here")
+                    about = self._kind(event) not in _NOT_ABOUT_CLAIMS
+                    self._settle(value, about or name == "here")
 
     def small(self) -> None:
         """Minimise the threshold, the priorities, then each field of each event."""
@@ -279,16 +277,17 @@ class _Preferences:
 
     def _say_what_was_committed(self) -> None:
         for event, after in zip(self._run.events, self._run.states[1:], strict=True):
-            kind = self._alphabet[int(value_of(self.answer, event["kind"]))]
-            if kind is Kind.CLAIM_ACCEPTED and "was.footprint" in after:
+            if self._kind(event) is Kind.CLAIM_ACCEPTED and "was.footprint" in after:
                 self.prefer(event["footprint"] == after["was.footprint"])
 
     def _need_something(self) -> None:
         """Requests need at least one block: one that needs none is possible but uninformative."""
         for event in self._run.events:
-            kind = self._alphabet[int(value_of(self.answer, event["kind"]))]
-            if kind is Kind.REQUEST_ARRIVED:
+            if self._kind(event) is Kind.REQUEST_ARRIVED:
                 self.prefer(self._numbers.const(1) <= event["needed"])
+
+    def _kind(self, event: Mapping[str, Expr]) -> Kind:
+        return self._alphabet[int(value_of(self.answer, event["kind"]))]
 
     def _settle(self, flag: Expr, wanted: bool) -> None:
         if not self.prefer(flag if wanted else z3.Not(flag)):

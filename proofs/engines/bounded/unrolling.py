@@ -16,7 +16,18 @@ if TYPE_CHECKING:
 
     from proofs.model.of_mode import Model
 
-__all__ = ["Found", "Run", "Stepper", "Value", "reach", "read_run", "value_of"]
+__all__ = [
+    "Found",
+    "Run",
+    "Stepper",
+    "Value",
+    "evaluated",
+    "expressions",
+    "first_state",
+    "reach",
+    "read_run",
+    "value_of",
+]
 
 Value = bool | int
 
@@ -120,6 +131,33 @@ def reach(solver: Expr, goals: Mapping[str, Expr]) -> tuple[set[str], Expr]:
             if not z3.is_true(found.eval(goal, model_completion=True))
         }
     return set(goals) - set(left), answer
+
+
+def expressions(values: Mapping[str, Value]) -> dict[str, Expr]:
+    """Values as constants, by the names of their variables."""
+    return {
+        name: z3.BoolVal(value) if isinstance(value, bool) else z3.IntVal(value)
+        for name, value in values.items()
+    }
+
+
+def evaluated(expression: Expr) -> Value:
+    """The value of an expression without variables."""
+    value = z3.simplify(expression)
+    return bool(z3.is_true(value)) if z3.is_bool(value) else int(value.as_long())
+
+
+def first_state(model: Model, constants: Mapping[str, int]) -> dict[str, Value]:
+    """The values of the state before any event, with these constants of the claims.
+
+    Raises:
+        ValueError: no run begins with these.
+    """
+    state, solver = model.state(""), z3.SolverFor("QF_LIA")
+    solver.add(model.initial(state), *(state[name] == value for name, value in constants.items()))
+    if solver.check() != z3.sat:
+        raise ValueError("no run begins with these constants")
+    return {name: value_of(solver.model(), variable) for name, variable in state.items()}
 
 
 def read_run(

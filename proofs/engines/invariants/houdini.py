@@ -46,8 +46,8 @@ def houdini(system: Model, invariant: Invariant, of: Model) -> Proof:
     kept = [before[left[place]] for place in part or []]
     rest = Invariant(lambda at: z3.And(_at(kept, state, at)))
     if part is not None and recheck(system, rest) == "":
-        return Proof(ProofResult.PROVED, True, invariant=rest)
-    return Proof(ProofResult.UNKNOWN, False, "the lemmas that are left do not suffice")
+        return Proof(ProofResult.PROVED, invariant=rest)
+    return Proof(ProofResult.UNKNOWN, "the lemmas that are left do not suffice")
 
 
 def _at(lemmas: list[Expr], state: dict[str, Expr], at: dict[str, Expr]) -> list[Expr]:

@@ -43,7 +43,6 @@ class Proof:
     """`proved` only with an invariant that was checked again without Spacer."""
 
     result: ProofResult
-    rechecked: bool
     reason: str = ""
     invariant: Invariant | None = field(default=None, compare=False)
 

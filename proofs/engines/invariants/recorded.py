@@ -42,7 +42,7 @@ def recall(name: str, system: Model) -> Proof | None:
     invariant = _read(file_of(name), system)
     if invariant is None or recheck(system, invariant):
         return None
-    return Proof(ProofResult.PROVED, True, invariant=invariant)
+    return Proof(ProofResult.PROVED, invariant=invariant)
 
 
 def _read(path: Path, system: Model) -> Invariant | None:

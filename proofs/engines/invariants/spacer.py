@@ -41,19 +41,19 @@ def prove(system: Model, rlimit: int = RLIMIT) -> Proof:
     try:
         answer = engine.query(bad())
     except z3.Z3Exception as error:  # the resource limit is also reported this way
-        return Proof(ProofResult.UNKNOWN, False, str(error))
+        return Proof(ProofResult.UNKNOWN, str(error))
     if answer == z3.sat:
-        return Proof(ProofResult.REFUTED, False)
+        return Proof(ProofResult.REFUTED)
     if answer == z3.unknown:
-        return Proof(ProofResult.UNKNOWN, False, engine.reason_unknown())
+        return Proof(ProofResult.UNKNOWN, engine.reason_unknown())
     found = _invariant(engine.get_answer(), inv, names)
     invariant = None if found is None else _both(found, beforehand, state)
     if invariant is None:
-        return Proof(ProofResult.UNKNOWN, False, "no invariant could be read from the answer")
+        return Proof(ProofResult.UNKNOWN, "no invariant could be read from the answer")
     failed = recheck(system, invariant)
     if failed:
-        return Proof(ProofResult.UNKNOWN, False, f"the invariant fails {failed}")
-    return Proof(ProofResult.PROVED, True, invariant=invariant)
+        return Proof(ProofResult.UNKNOWN, f"the invariant fails {failed}")
+    return Proof(ProofResult.PROVED, invariant=invariant)
 
 
 def _both(found: Invariant, beforehand: Expr, state: dict[str, Expr]) -> Invariant:

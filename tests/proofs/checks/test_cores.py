@@ -44,7 +44,7 @@ class TestCores:
     def test_suffices(self, mode: Mode) -> None:
         """Each clause is proved anew of the bundle that consists of its core alone."""
         for clause, core in checked_cores(mode).core.items():
-            assert Proof(ProofResult.PROVED, True) == prove(
+            assert Proof(ProofResult.PROVED) == prove(
                 question_of(mode, clause, frozenset(core)).model(Integers())
             )
 
@@ -61,7 +61,7 @@ class TestCores:
                 without=frozenset(without),
                 only=frozenset({clause}),
             )
-            assert Proof(ProofResult.PROVED, True) == prove(model)
+            assert Proof(ProofResult.PROVED) == prove(model)
 
     @modes
     def test_unused_is_not_needed(self, mode: Mode) -> None:
@@ -107,7 +107,7 @@ class TestCores:
         """Where no invariant proves the contract nothing is said of cores."""
         nothing = Cores({}, {}, [])
 
-        proof = Proof(ProofResult.PROVED, True)
+        proof = Proof(ProofResult.PROVED)
         assert {} == rests_on(Mode.EXPIRING, proof)
         assert nothing == cores_of(Mode.EXPIRING, proof, {}, {})
 
@@ -152,7 +152,7 @@ class TestCommand:
         self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
         """Without a proof nothing is written, and the exit code is 3."""
-        monkeypatch.setattr(cores, "proof_of", lambda _: Proof(ProofResult.UNKNOWN, False, "cut"))
+        monkeypatch.setattr(cores, "proof_of", lambda _: Proof(ProofResult.UNKNOWN, "cut"))
 
         assert 3 == main(["cores"])
         assert "" == capsys.readouterr().out

@@ -1,9 +1,11 @@
 """The lemmas that let one claim and a few numbers stand for a pool, and those about two runs."""
 
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import pytest
+import z3
 from z3 import BoolVal, Implies
 
 from monitor.__main__ import main
@@ -110,8 +112,10 @@ class TestLemmas:
     def test_work_limit_is_unknown(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Running out of work proves nothing and refutes nothing."""
         monkeypatch.setattr(lemmas, "RLIMIT", 1)
+        monkeypatch.setattr(control, "RLIMIT", 1)
 
         assert "unknown" == named("two claims").prove().result
+        assert "unknown" == named("control").prove().result
 
 
 class TestOthers:
@@ -201,6 +205,17 @@ def runs() -> dict[str, Found]:
     return dict(named("control").prove().runs or {})
 
 
+def test_swap() -> None:
+    """The premise of *swap* is that both runs keep ranks that differ, for whoever loses first."""
+    premise, conclusion = lemmas._swapped()["swapped"].children()
+    names = z3.Ints("p q first second")
+    for p, q, first, second in product(range(3), range(3), (1, 2), (1, 2)):
+        values = [*zip(names, map(z3.IntVal, (p, q, first, second)), strict=True)]
+        keeps = (p < q if first == 1 else q < p) and (q < p if second == 1 else p < q)
+        found = [z3.simplify(z3.substitute(x, *values)) for x in (premise, conclusion)]
+        assert [keeps, first != second] == [z3.is_true(each) for each in found]
+
+
 class TestControl:
     """Runs with two ranked claims: original, swapped, and with equal priorities."""
 
@@ -213,12 +228,13 @@ class TestControl:
             assert 0 == main(["check", str(file), "--mode", "soft_priority"])
 
     def test_ranks(self, runs: dict[str, Found]) -> None:
-        """The ranks and who loses first are what each run is named for."""
+        """The ranks and who loses first are what each run is named for, and both lose."""
         for each in CONTROLS:
             first, last = runs[each.name].states[0], runs[each.name].states[-1]
             a, b = int(first["A/priority"]), int(first["B/priority"])
             assert {"<": a < b, "=": a == b, ">": b < a}[each.priorities]
             assert (1 if each.first == "A" else 2) == last["lost_first"]
+            assert [True, True] == [last["A/lost"], last["B/lost"]]
 
     @pytest.mark.parametrize(("priorities", "first"), [("<", "B"), (">", "A")])
     def test_no_run_against_the_ranks(self, priorities: str, first: str) -> None:

@@ -53,7 +53,7 @@ class TestNecessity:
         without = frozenset(n for n, d in NECESSARY[mode].items() if d is None)
         model = model_of(mode, Bundle.CONTRACT, Integers(), without=without)
 
-        assert Proof(ProofResult.PROVED, True) == prove(model)
+        assert Proof(ProofResult.PROVED) == prove(model)
 
     @pytest.mark.parametrize("mode", Mode)
     def test_each_guard(self, mode: Mode) -> None:
@@ -116,7 +116,7 @@ class TestNecessity:
 
     def test_without_proof_is_unknown(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Where neither a run nor a proof is found within the work limit, nothing is claimed."""
-        monkeypatch.setattr(necessity, "prove", lambda _: Proof(ProofResult.UNKNOWN, False, "cut"))
+        monkeypatch.setattr(necessity, "prove", lambda _: Proof(ProofResult.UNKNOWN, "cut"))
 
         found = lacking(
             AssumptionBmc(Mode.EXPIRING), ["claim_identity", "claim_harm_attribution"], depth=1

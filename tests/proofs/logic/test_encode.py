@@ -41,9 +41,8 @@ class TestNumbers:
         """Integers have no limit: the successor is always greater."""
         numbers = Integers()
         assert numbers.limit is None
-        assert z3.IntSort() == numbers.sort()
         x = numbers.var("x")
-        assert numbers.sort() == x.sort() == numbers.const(7).sort()
+        assert z3.IntSort() == x.sort() == numbers.const(7).sort()
         assert valid(x < x + numbers.const(1))
 
     @pytest.mark.parametrize(("width", "limit"), [(4, 1), (5, 3), (8, 31), (12, 511), (16, 8191)])
@@ -51,7 +50,7 @@ class TestNumbers:
         """Fields of bit-vectors stay below an eighth of the range, as the docstring says."""
         numbers = Bits(width)
         assert limit == numbers.limit
-        assert z3.BitVecSort(width) == numbers.sort() == numbers.var("x").sort()
+        assert z3.BitVecSort(width) == numbers.var("x").sort()
         assert width == numbers.const(0).size()
 
     @pytest.mark.parametrize("width", [5, 12])
@@ -90,8 +89,9 @@ class TestEncode:
         """Booleans become booleans, integers the chosen numbers."""
         assert z3.is_bool(encoded(TRUE, numbers))
         assert z3.is_bool(encoded(e.mine, numbers))
-        assert numbers.sort() == encoded(e.lead + 1, numbers).sort()
-        assert numbers.sort() == encoded(e.mine.ite(1, e.lead), numbers).sort()
+        of_numbers = numbers.var("x").sort()
+        assert of_numbers == encoded(e.lead + 1, numbers).sort()
+        assert of_numbers == encoded(e.mine.ite(1, e.lead), numbers).sort()
 
     @both
     def test_empty(self, numbers: Numbers) -> None:

@@ -24,4 +24,4 @@ def test_without_room(mode: Mode, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(environment, "facts_are_facts", lambda: others)
     question = Question(mode)
     proof = prove(question.name, question.model(Integers()))
-    assert (ProofResult.PROVED, True) == (proof.result, proof.rechecked)
+    assert ProofResult.PROVED is proof.result

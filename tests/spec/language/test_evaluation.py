@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from random import Random
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from spec.contract.ledgers import kind, was
 from spec.contract.vocabulary import c, e
 from spec.events.alphabet import Kind
 from spec.language.partial_evaluation import Value, specialize, value_of
-from spec.language.terms import FALSE, TRUE, Const, Scope, Sort, Term
+from spec.language.terms import FALSE, TRUE, Arith, Compare, Const, Scope, Sort, Term
 from tests.streams.strategies import assignments, terms
 
 Values = dict[Scope, dict[str, bool | int]]
@@ -25,6 +29,22 @@ class TestKinds:
         assert FALSE == specialize(e.mine & lost, Kind.BLOCK_CACHED, {})
         assert e.mine == specialize(e.mine | ~lost, Kind.BLOCK_LOST, {})
         assert e.lead == specialize(lost.ite(e.lead, was.lead), Kind.BLOCK_LOST, {})
+
+
+class TestNumbers:
+    """Terms of a number and a count that is not known."""
+
+    @pytest.mark.parametrize("number", [0, 1, 2])
+    @pytest.mark.parametrize("op", ["+", "-", "<", "<=", "=="])
+    def test_kept(self, op: str, number: int) -> None:
+        """What is left has the same value for each count."""
+        make: Any = Arith if op in "+-" else Compare
+        for term in (make(op, e.lead, Const(number)), make(op, Const(number), e.lead)):
+            left = specialize(term, None, {})
+            for count in range(4):
+                assert value_of(left, lambda *_, n=count: n) == value_of(
+                    term, lambda *_, n=count: n
+                )
 
 
 class TestValues:
@@ -57,3 +77,15 @@ class TestValues:
         assert isinstance(left, Const)
         values[Scope.EVENT]["kind"] = of  # type: ignore[assignment]
         assert left.value == value_of(term, lambda scope, name: values[scope][name])
+
+    @settings(max_examples=300)
+    @given(terms(Sort.BOOL) | terms(Sort.INT), assignments(least=0), st.randoms())
+    def test_partly_known(self, term: Term, given_: tuple[Kind, Values], chance: Random) -> None:
+        """What is left of a term has the term's value, whichever variables were known before."""
+        of, values = given_
+        every = [(s, name) for s, each in values.items() for name in each]
+        known = {(s, n): Const(values[s][n]) for s, n in every if chance.random() < 0.5}
+        left = specialize(term, of, known)
+        values[Scope.EVENT]["kind"] = of  # type: ignore[assignment]
+        look = lambda scope, name: values[scope][name]  # noqa: E731
+        assert value_of(left, look) == value_of(term, look)

@@ -11,7 +11,7 @@ from typing import Any
 
 from proofs.checks.frame.generated import prove_functions
 from proofs.checks.frame.results import Failure
-from proofs.checks.frame.statements import LEMMAS
+from proofs.checks.frame.statements import Lemma
 from proofs.checks.frame.translation import Situation, Translation
 from proofs.checks.frame.verification_conditions import Prover
 from spec.claims.states import Mode
@@ -180,7 +180,7 @@ def found(situation: Situation, functions: Compiled) -> list[Failure]:
     prover = Prover()
     observers = () if situation.mode is None else MODES[situation.mode].bundle()
     prove_functions(Translation(prover), situation, observers, functions)
-    return [failure for lemma in LEMMAS for failure in prover.answer(lemma).failures]
+    return [failure for lemma in Lemma for failure in prover.answer(lemma).failures]
 
 
 def sites(mode: Mode) -> dict[str, Site]:

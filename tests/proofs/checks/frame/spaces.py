@@ -11,7 +11,7 @@ from proofs.checks.frame.houdini import inductive
 from proofs.checks.frame.lemmas import Frame
 from proofs.checks.frame.results import Answer
 from proofs.checks.frame.space import Space
-from proofs.checks.frame.statements import LEMMAS
+from proofs.checks.frame.statements import Lemma
 from proofs.checks.frame.verification_conditions import RLIMIT, Prover
 from spec.claims.states import Mode
 from spec.contract.modes import MODES, Bundle
@@ -35,7 +35,7 @@ def found(name: str) -> tuple[Space, list[Candidate]]:
 
 def answers(prover: Prover) -> dict[str, Answer]:
     """What came out of each lemma that was asked of."""
-    every = {lemma.name: prover.answer(lemma) for lemma in LEMMAS}
+    every = {str(lemma): prover.answer(lemma) for lemma in Lemma}
     return {name: answer for name, answer in every.items() if answer.questions}
 
 

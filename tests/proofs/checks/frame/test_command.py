@@ -24,7 +24,7 @@ from proofs.checks.frame.results import (
     FrameCheck,
     exit_code,
 )
-from proofs.checks.frame.statements import LEMMAS, TABLES
+from proofs.checks.frame.statements import Lemma
 from spec.claims.states import Mode
 from spec.contract.obligations import OBLIGATIONS
 from spec.stream.scopes import DELIVERY
@@ -55,7 +55,7 @@ class TestWhole:
         assert SCHEMA == check.schema
         assert list(Mode) == check.modes
         assert list(OBLIGATIONS) == check.observers
-        lemmas = [each.name for each in LEMMAS if library() is not None or each.name != TABLES]
+        lemmas = [each for each in Lemma if library() is not None or each != Lemma.TABLES]
         assert lemmas == [answer.name for answer in check.lemmas]
         assert {"proved"} == {answer.result for answer in check.lemmas}
         assert {each.observer for each in check.invariants} <= set(OBLIGATIONS)
@@ -77,7 +77,7 @@ class TestWhole:
         assert 0 == main(["check", "frame", "best_effort", "-v"])
         out = capsys.readouterr().out
         said = " ".join(out.split())
-        shown = [each for each in LEMMAS if library() is not None or each.name != TABLES]
+        shown = [each for each in Lemma if library() is not None or each != Lemma.TABLES]
         assert all(each.says in said for each in shown if not each.of_requests)
         assert "claim_materialized_event: where the claim is in owed: " in said
         assert all(len(line) <= 80 for line in out.splitlines())

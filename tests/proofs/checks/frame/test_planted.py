@@ -19,16 +19,7 @@ from proofs.checks.frame.generated import (
     prove_tables,
 )
 from proofs.checks.frame.results import Failure
-from proofs.checks.frame.statements import (
-    CONNECTIVES,
-    LEDGERS,
-    LEMMAS,
-    OPENING,
-    RULES,
-    RUNS,
-    TABLES,
-    THREE,
-)
+from proofs.checks.frame.statements import Lemma
 from proofs.checks.frame.table_reader import Row, Table, read_table
 from proofs.checks.frame.translation import Situation, Translation
 from proofs.checks.frame.verification_conditions import Prover
@@ -50,12 +41,12 @@ def hard() -> dict[str, Site]:
 
 def failures(prover: Prover) -> list[Failure]:
     """What was found."""
-    return [failure for lemma in LEMMAS for failure in prover.answer(lemma).failures]
+    return [failure for lemma in Lemma for failure in prover.answer(lemma).failures]
 
 
 def lemmas(prover: Prover) -> dict[str, str]:
     """The results of the lemmas that were asked."""
-    answers = [prover.answer(lemma) for lemma in LEMMAS]
+    answers = [prover.answer(lemma) for lemma in Lemma]
     return {answer.name: answer.result for answer in answers if answer.questions}
 
 
@@ -70,10 +61,17 @@ class TestAsItIs:
         translation = Translation(prover)
         prove_connectives(translation)
         prove_generated(translation, [mode])
-        asked = {LEDGERS, RULES, OPENING, THREE, CONNECTIVES, RUNS}
+        asked = {
+            Lemma.LEDGERS,
+            Lemma.RULES,
+            Lemma.OPENING,
+            Lemma.THREE,
+            Lemma.CONNECTIVES,
+            Lemma.RUNS,
+        }
         if library() is not None:
             prove_tables(translation, [mode])
-            asked.add(TABLES)
+            asked.add(Lemma.TABLES)
         assert dict.fromkeys(asked, "proved") == lemmas(prover)
 
     def test_unaltered(self) -> None:
@@ -210,7 +208,7 @@ class TestThreeValues:
         """A connective that is not Kleene's is found, such as `and` that returns True on None."""
         prover = Prover()
         prove_connectives(Translation(prover), {**three_valued, name: wrong})
-        assert "refuted" == lemmas(prover)[CONNECTIVES]
+        assert "refuted" == lemmas(prover)[Lemma.CONNECTIVES]
         assert "Kleene" in failures(prover)[0].says
 
 

@@ -10,20 +10,7 @@ from msgspec import structs
 from proofs.checks.frame.lemmas import Frame
 from proofs.checks.frame.results import Answer
 from proofs.checks.frame.space import EVENTS
-from proofs.checks.frame.statements import (
-    AGREEMENT,
-    CLAIM_FACTS,
-    CLAIM_OBSERVERS,
-    ENDED_UNOPENED,
-    INVARIANTS,
-    KNOWN_TO_ALL,
-    LEMMAS,
-    REQUEST_OBSERVERS,
-    RETIRED,
-    UNMET,
-    UNOPENED_FACTS,
-    UNOPENED_OBSERVERS,
-)
+from proofs.checks.frame.statements import Lemma
 from proofs.checks.frame.verification_conditions import Prover
 from spec.contract.ledgers import kind, now, req_was, was
 from spec.contract.modes import MODES, Bundle
@@ -73,17 +60,19 @@ class TestProved:
         """Every lemma about ledgers is proved, of each register and for each kind of event."""
         results = of_ledgers()
         assert {"proved"} == {answer.result for answer in results.values()}
-        facts = results[CLAIM_FACTS].questions
+        facts = results[Lemma.CLAIM_FACTS].questions
         assert {"claim facts": 12 * len(EVENTS), "declarations": 3 * len(EVENTS)} == facts
-        assert {CLAIM_FACTS, KNOWN_TO_ALL, ENDED_UNOPENED} <= set(results)
+        assert {Lemma.CLAIM_FACTS, Lemma.KNOWN_TO_ALL, Lemma.ENDED_UNOPENED} <= set(results)
 
     @pytest.mark.parametrize("name", OBLIGATIONS)
     def test_observers(self, name: str) -> None:
         """Every lemma about an obligation is proved, for each kind of event."""
         results = of_observer(name)
         assert {"proved"} == {answer.result for answer in results.values()}
-        assert {name: len(EVENTS)} == results[AGREEMENT].questions
-        followed = {REQUEST_OBSERVERS, UNOPENED_OBSERVERS, RETIRED} <= set(results)
+        assert {name: len(EVENTS)} == results[Lemma.AGREEMENT].questions
+        followed = {Lemma.REQUEST_OBSERVERS, Lemma.UNOPENED_OBSERVERS, Lemma.RETIRED} <= set(
+            results
+        )
         assert OBLIGATIONS[name].per_request == followed
 
     def test_every_obligation_has_a_mode(self) -> None:
@@ -113,7 +102,7 @@ class TestDroppedDelivery:
 
     def test_counterexample(self) -> None:
         """What was skipped is reported: the state, the event, and what it would have changed."""
-        answer = of_observer("explicit_acceptance", without("claim", "due"))[CLAIM_OBSERVERS]
+        answer = of_observer("explicit_acceptance", without("claim", "due"))[Lemma.CLAIM_OBSERVERS]
         kinds = {failure.part for failure in answer.failures}
         assert {f"at {k}" for k in (Kind.REQUEST_FINISHED, *CONFLICT_ACTIONS)} == kinds
         shown = next(f for f in answer.failures if f.part == f"at {Kind.REQUEST_FINISHED}")
@@ -127,34 +116,34 @@ class TestDroppedDelivery:
     def test_known(self, name: str) -> None:
         """A register that the pool does not know of a request is not what it was at first."""
         results = of_ledgers(replace(DELIVERY, known=DELIVERY.known - {name}))
-        assert [UNOPENED_FACTS] == refuted(results)
+        assert [Lemma.UNOPENED_FACTS] == refuted(results)
 
     def test_known_too_much(self) -> None:
         """A register that depends on the claim cannot be known for all claims at once."""
         results = of_ledgers(replace(DELIVERY, known=DELIVERY.known | {"loaded"}))
-        assert KNOWN_TO_ALL in refuted(results)
+        assert Lemma.KNOWN_TO_ALL in refuted(results)
 
     @pytest.mark.parametrize("name", sorted(DELIVERY.shared))
     def test_shared(self, name: str) -> None:
         """What the pool knows rests on fields that every claim must see alike."""
         results = of_ledgers(replace(DELIVERY, shared=DELIVERY.shared - {name}))
-        assert [KNOWN_TO_ALL] == refuted(results)
+        assert [Lemma.KNOWN_TO_ALL] == refuted(results)
 
     @pytest.mark.parametrize("name", sorted(DELIVERY.left))
     def test_left(self, name: str) -> None:
         """What a request that ended leaves is no less than is stated."""
         results = of_ledgers(replace(DELIVERY, left=DELIVERY.left - {name}))
-        assert [ENDED_UNOPENED] == refuted(results)
+        assert [Lemma.ENDED_UNOPENED] == refuted(results)
 
     def test_unmet(self) -> None:
         """What is delivered to no claim that was not met is no more than is stated."""
         results = of_ledgers(replace(DELIVERY, unmet=TRUE))
-        assert [UNMET] == refuted(results)
+        assert [Lemma.UNMET] == refuted(results)
 
     def test_everything_delivered(self) -> None:
         """Where everything is delivered there is nothing to prove, and that is no proof."""
         every = with_reasons("claim", {"every": TRUE})
-        answer = of_observer("claim_identity", every)[CLAIM_OBSERVERS]
+        answer = of_observer("claim_identity", every)[Lemma.CLAIM_OBSERVERS]
         assert "unknown" == answer.result
 
 
@@ -165,9 +154,9 @@ class TestOtherObservers:
         """A rule that fires at somebody else's events is refuted, at the kind that it waits for."""
         rule = Rule(Guard.FORBIDDEN, "odd", ~e.mine & kind(Kind.BLOCK_CACHED), VIOLATED, why="")
         results = of_any(an_observer(rule))
-        failures = results[CLAIM_OBSERVERS].failures
+        failures = results[Lemma.CLAIM_OBSERVERS].failures
         assert [f"at {Kind.BLOCK_CACHED}"] == [failure.part for failure in failures]
-        assert AGREEMENT in refuted(results)
+        assert Lemma.AGREEMENT in refuted(results)
 
     def test_needs_an_invariant(self) -> None:
         """A rule that waits for a state of the ledger is inert where that state is not reached."""
@@ -182,14 +171,14 @@ class TestOtherObservers:
         gone = Rule(Guard.MOOT, "gone", ~now.committed, "idle", source=("owed",), why="")
         results = of_any(an_observer(owed, gone))
         assert [] == refuted(results)
-        assert {"tried": len(EVENTS)} == results[AGREEMENT].questions
-        assert 0 < sum(results[INVARIANTS].questions.values())
+        assert {"tried": len(EVENTS)} == results[Lemma.AGREEMENT].questions
+        assert 0 < sum(results[Lemma.INVARIANTS].questions.values())
 
     def test_without_that_invariant(self) -> None:
         """The same rule where the state can be reached is refuted."""
         owed = Rule(Guard.OWED, "owed", e.mine & kind(Kind.CLAIM_RETIRED), "owed", why="")
         gone = Rule(Guard.MOOT, "gone", ~now.committed, "idle", source=("owed",), why="")
-        assert CLAIM_OBSERVERS in refuted(of_any(an_observer(owed, gone)))
+        assert Lemma.CLAIM_OBSERVERS in refuted(of_any(an_observer(owed, gone)))
 
     def test_other_requests(self) -> None:
         """A rule of requests that fires at another request's end is refuted."""
@@ -205,13 +194,13 @@ class TestOtherObservers:
             Guard.DUE, "over", kind(Kind.REQUEST_FINISHED), VIOLATED, source=("owed",), why=""
         )
         results = of_any(an_observer(owed, over, per_request=True))
-        assert [REQUEST_OBSERVERS, AGREEMENT] == refuted(results)
+        assert [Lemma.REQUEST_OBSERVERS, Lemma.AGREEMENT] == refuted(results)
 
     def test_unopened(self) -> None:
         """A rule that fires at every lookup of a request asks for the request to be followed."""
         seen = Rule(Guard.NOTED, "seen", e.here & kind(Kind.PREFIX_LOOKUP), "told", why="")
         observer = an_observer(seen, per_request=True)
-        assert [UNOPENED_OBSERVERS, AGREEMENT] == refuted(of_any(observer))
+        assert [Lemma.UNOPENED_OBSERVERS, Lemma.AGREEMENT] == refuted(of_any(observer))
         opens = {**DELIVERY.opens, "looked up": e.here & kind(Kind.PREFIX_LOOKUP)}
         assert [] == refuted(of_any(observer, with_reasons("opens", opens)))
 
@@ -220,9 +209,9 @@ class TestOtherObservers:
         lost = Rule(
             Guard.DUE, "lost", e.mine & kind(Kind.BLOCK_LOST) & req_was.failed, VIOLATED, why=""
         )
-        assert RETIRED in refuted(of_any(an_observer(lost, per_request=True)))
+        assert Lemma.RETIRED in refuted(of_any(an_observer(lost, per_request=True)))
         here = structs.replace(lost, when=lost.when & e.here)
-        assert RETIRED not in refuted(of_any(an_observer(here, per_request=True)))
+        assert Lemma.RETIRED not in refuted(of_any(an_observer(here, per_request=True)))
 
     def test_own_registers(self) -> None:
         """What a claim and its request remember alike need not be delivered to both."""
@@ -276,17 +265,17 @@ class TestBook:
 
     def test_not_asked(self) -> None:
         """A lemma of which nothing was asked is not proved."""
-        answer: Answer = Prover().answer(LEMMAS[0])
+        answer: Answer = Prover().answer(next(iter(Lemma)))
         assert "unknown" == answer.result
 
     def test_nothing_fulfils_what_is_given(self) -> None:
         """A lemma that is about no event at all is not proved."""
         never = with_reasons("opens", {"always": ~FALSE})
-        assert "unknown" == of_ledgers(never)[UNOPENED_FACTS].result
+        assert "unknown" == of_ledgers(never)[Lemma.UNOPENED_FACTS].result
 
     def test_bounded(self) -> None:
         """A question that costs more than it may is unknown."""
         space, invariants = found("claim_harm_attribution")
         prover, frame = Prover(rlimit=1), Frame(space, DELIVERY, invariants)
         prover.ask(space, frame.observers(OBLIGATIONS["claim_harm_attribution"]), frame.inside)
-        assert "unknown" == answers(prover)[AGREEMENT].result
+        assert "unknown" == answers(prover)[Lemma.AGREEMENT].result
