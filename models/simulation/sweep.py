@@ -130,18 +130,33 @@ def _with(policy: Chosen, at: Mapping[str, float]) -> Chosen:
 
 
 def gains(points: Sequence[Point]) -> list[str]:
-    """For each policy and swept option, from where on more of it saves little."""
-    found = []
+    """For each policy and swept option, from where on more of it saves little.
+
+    Values of the other option with the same answer share a sentence.
+    """
     groups: dict[tuple[str, str, tuple[Any, ...]], dict[float, float]] = {}
     for point in points:
         for name, value in point.at.items():
             rest = tuple((n, v) for n, v in point.at.items() if n != name)
             groups.setdefault((point.policy, name, rest), {})[value] = point.summary.saved
+    answers: dict[tuple[str, str], dict[float | None, list[tuple[Any, ...]]]] = {}
     for (policy, name, rest), saved in groups.items():
-        where = "".join(f", {n} {v:g}" for n, v in rest)
-        if (least := enough(saved)) is not None:
-            found.append(f"{policy}{where}: {name} past {least:g} saves less than 1 % more.")
+        answers.setdefault((policy, name), {}).setdefault(enough(saved), []).append(rest)
+    found = []
+    for (policy, name), by_least in answers.items():
+        for least, rests in by_least.items():
+            where = _where(rests) if len(by_least) > 1 else ""
+            if least is not None:
+                found.append(f"{policy}{where}: {name} past {least:g} saves less than a point more.")
     return found or ["Each policy saves more up to the largest value that was tried."]
+
+
+def _where(rests: Sequence[tuple[tuple[str, float], ...]]) -> str:
+    """The values of the other swept option, such as `, ttl 10/33`."""
+    values: dict[str, list[str]] = {}
+    for name, value in (each for rest in rests for each in rest):
+        values.setdefault(name, []).append(f"{value:g}")
+    return "".join(f", {name} {'/'.join(each)}" for name, each in values.items())
 
 
 def put_sweep(out: Page, points: Sequence[Point]) -> None:
@@ -155,7 +170,7 @@ def put_sweep(out: Page, points: Sequence[Point]) -> None:
                 str(sum(point.summary.refused.values())),
                 str(point.summary.deferred),
                 f"{point.summary.wait_s.p99:.2f} s",
-                point.policy,
+                point.policy.replace(":", ": ").replace(",", ", "),
             )
             for point in points
         ],

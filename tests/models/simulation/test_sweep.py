@@ -107,14 +107,28 @@ class TestGains:
         ]
 
     def test_enough(self) -> None:
-        """The first value from which on less than 1 % is gained."""
-        assert ["pin: ttl past 3 saves less than 1 % more."] == gains(
+        """The first value from which on less than a point is gained."""
+        assert ["pin: ttl past 3 saves less than a point more."] == gains(
             self.points(100, 500, 792, 800, 801)
         )
 
     def test_not_monotonic(self) -> None:
         """A value after which another saves more is not enough, whatever the last one saves."""
-        assert ["pin: ttl past 2 saves less than 1 % more."] == gains(self.points(300, 900, 305))
+        assert ["pin: ttl past 2 saves less than a point more."] == gains(self.points(300, 900, 305))
+
+    def test_other_option(self) -> None:
+        """Values of the other option with one answer share a sentence, and are named if not all."""
+        some = self.points(100, 500, 505)
+        both = [
+            msgspec.structs.replace(each, at={**each.at, "blocks": blocks})
+            for blocks in (7.0, 8.0)
+            for each in some
+        ]
+        says = "ttl past 2 saves less than a point more."
+        alone = "ttl past 1 saves less than a point more."
+        assert f"pin: {says}" == gains(both)[0]
+        flat = [msgspec.structs.replace(e, at={**e.at, "blocks": 9.0}) for e in self.points(1, 1)]
+        assert [f"pin, blocks 7/8: {says}", f"pin, blocks 9: {alone}"] == gains([*both, *flat])[:2]
 
     def test_never_enough(self) -> None:
         """Where the last step still gains, no value is enough."""
