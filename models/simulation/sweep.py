@@ -147,7 +147,8 @@ def gains(points: Sequence[Point]) -> list[str]:
         for least, rests in by_least.items():
             where = _where(rests) if len(by_least) > 1 else ""
             if least is not None:
-                found.append(f"{policy}{where}: {name} past {least:g} saves less than a point more.")
+                says = f"{name} past {least:g} saves less than a point more."
+                found.append(f"{policy}{where}: {says}")
     return found or ["Each policy saves more up to the largest value that was tried."]
 
 

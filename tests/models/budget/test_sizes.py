@@ -29,7 +29,7 @@ def test_parse(text: str, expected: int) -> None:
      "1GiB\n", "¹GiB"],
 )  # fmt: skip
 def test_refused(text: str) -> None:
-    """What is no size, has a fraction and no unit, is less than a byte or over 2^60 bytes is refused."""
+    """What is no size, below a byte, over 2^60 bytes or a fraction without a unit is refused."""
     with pytest.raises(SpecError):
         parse_size(text)
 

@@ -114,7 +114,8 @@ class TestGains:
 
     def test_not_monotonic(self) -> None:
         """A value after which another saves more is not enough, whatever the last one saves."""
-        assert ["pin: ttl past 2 saves less than a point more."] == gains(self.points(300, 900, 305))
+        says = "pin: ttl past 2 saves less than a point more."
+        assert [says] == gains(self.points(300, 900, 305))
 
     def test_other_option(self) -> None:
         """Values of the other option with one answer share a sentence, and are named if not all."""
