@@ -38,6 +38,7 @@ ONE_GROUP: Final = (
 )
 _VALUES, _MOST, _PANELS, _TITLE = 8, 400, 4, 72
 _LARGEST: Final = 1e12
+_SHORT: Final = 0.05  # seconds
 _FORM: Final = re.compile(r"(\w+)=(\d+(?:\.\d+)?)\.\.(\d+(?:\.\d+)?)(?:/(\d{1,3}))?")
 
 
@@ -207,12 +208,14 @@ def target_of(path: Path, axes: Sequence[Axis]) -> str:
 
 
 def finding(points: Sequence[Point]) -> str:
-    """The best policy and the best of all others, in a sentence."""
+    """The policy that saves most, how long requests wait with it, and the best of all others."""
     best = max(points, key=lambda point: point.summary.saved)
     others = [point for point in points if point.policy != best.policy]
     at = ", ".join(f"{name} {value:g}" for name, value in best.at.items())
     says = f"{best.policy} saves {best.summary.saved:.0%} of prompt tokens"
     says += f" at {at}" if at else ""
+    wait = best.summary.wait_s.p99
+    says += f" (99 of 100 wait at most {wait:.1f} s)" if wait >= _SHORT else ""
     if not others:
         return says
     second = max(others, key=lambda point: point.summary.saved)

@@ -137,10 +137,16 @@ class TestGains:
         assert "largest" in says
 
     def test_finding(self) -> None:
-        """The title names the best value."""
+        """The title names the best value, and how long requests wait with it."""
         points = self.points(100, 200, 300)
         assert "pin saves 30% of prompt tokens at ttl 3" == finding(points)
         (first, *_) = points
+        waits = msgspec.structs.replace(
+            first.summary, wait_s=msgspec.structs.replace(first.summary.wait_s, p99=25.84)
+        )
+        assert "pin saves 10% of prompt tokens at ttl 1 (99 of 100 wait at most 25.8 s)" == finding(
+            [msgspec.structs.replace(first, summary=waits)]
+        )
         lru = msgspec.structs.replace(points[-1], at={}, policy="lru")
         assert "lru saves 30% of prompt tokens; pin 10% at most" == finding([lru, first])
 
