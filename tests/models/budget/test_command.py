@@ -12,8 +12,8 @@ LLAMA = str(Path(__file__).parents[3] / "docs/examples/llama-3.1-8b.json")
 
 @pytest.mark.parametrize(("memory", "blocks"), [("11328937984", 5402), ("10.55GiB", 5401)])
 def test_example(memory: str, blocks: int, capsys: pytest.CaptureFixture[str]) -> None:
-    """The papers' pool has 5,402 blocks by its bytes; 10.55 GiB, to which they round them, is half
-    a block less."""
+    """The execution note's pool has 5,402 blocks by its bytes; 10.55 GiB, to which it rounds them,
+    is half a block less."""
     assert 0 == main(["budget", LLAMA, "--kv-cache-memory", memory, "--format", "json"])
     found = json.loads(capsys.readouterr().out)
     assert 2 << 20 == found["block_bytes"]
