@@ -10,6 +10,7 @@ import msgspec
 from models.budget.estimate import Estimate
 from models.budget.families import layers_of
 from models.budget.groups import caches_of
+from models.budget.sizes import in_binary
 from spec.language.errors import SpecError
 
 if TYPE_CHECKING:
@@ -112,7 +113,8 @@ def budget_of(
     """What fits into the memory that one rank has for its cache, and into other tiers.
 
     Raises:
-        SpecError: the model is not known, or the prefix has no whole block.
+        SpecError: the model is not known, the memory or a tier holds no block, or the prefix has no
+            whole block.
     """
     caches = caches_of(layers_of(config, options), config.layers, options.pipeline_parallel)
     needs = None if asked.prefix is None else caches.needed(asked.prefix)
@@ -125,8 +127,11 @@ def budget_of(
     need = None if needs is None else sum(needs)
     request = _request(caches, asked.max_model_len)
     sizes = (memory,) if isinstance(memory, int) else (memory.cache.least, memory.cache.most)
-    found = [_tier(caches, GPU, each, caches.block_bytes, 1, need) for each in sizes]
     copy = _copy_bytes(caches, options)
+    _check_memory(GPU, sizes[-1], caches.block_bytes)
+    for name, size in asked.tiers.items():
+        _check_memory(name, size, copy)
+    found = [_tier(caches, GPU, each, caches.block_bytes, 1, need) for each in sizes]
     found += [_tier(caches, name, size, copy, 0, need) for name, size in asked.tiers.items()]
     return Budget(
         schema=SCHEMA,
@@ -171,6 +176,14 @@ def _copy_bytes(caches: Caches, options: Options) -> int:
     latent = all(each.like.kind == "latent" for each in caches.groups)
     copies = 1 if latent and options.pipeline_parallel == 1 else ranks
     return -(-caches.stages[0] * copies // _PAGE) * _PAGE
+
+
+def _check_memory(name: str, memory: int, size: int) -> None:
+    if memory < size:
+        raise SpecError(
+            f"{in_binary(memory)} of {name} hold no block, which has {in_binary(size)}",
+            "give the memory with its unit, such as 10.55GiB",
+        )
 
 
 def _tier(caches: Caches, name: str, memory: int, size: int, kept: int, need: int | None) -> Tier:

@@ -23,14 +23,16 @@ _SIZE: Final = re.compile(r"([0-9]{1,20}(?:\.[0-9]{1,9})?) ?([A-Za-z]{0,3})", re
 
 
 def parse_size(text: str) -> int:
-    """The whole bytes of a size; a fraction of a byte is dropped.
+    """The whole bytes of a size; what its unit leaves of a byte is dropped.
 
     Raises:
-        SpecError: it is no size, no byte at all, or over 2^60 bytes.
+        SpecError: it is no size, a fraction without a unit, no byte at all, or over 2^60 bytes.
     """
     found = _SIZE.fullmatch(text)
     if found is None or found[2] not in _UNITS:
         raise SpecError(f"{text[:40]!r} is no size", "write bytes, or 10.55GiB, 512MiB, 80GB")
+    if "." in found[1] and not found[2]:
+        raise SpecError(f"{text[:40]!r} has no unit", f"write {found[1]}GiB, MiB or GB")
     size = int(Fraction(found[1]) * _UNITS[found[2]])
     if not 1 <= size <= MOST:
         raise SpecError(f"{text[:40]!r} is out of range", "give at least a byte, at most 2^60")

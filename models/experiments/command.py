@@ -70,7 +70,7 @@ def files(experiments: Sequence[Experiment]) -> dict[str, str]:
 
 def _experiments(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[NAME]...", help="Experiments; without, all.")
+        list[str] | None, typer.Argument(metavar="NAME", help="Experiments; without, all.")
     ] = None,
     output: Annotated[
         Path | None,

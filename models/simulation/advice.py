@@ -51,7 +51,7 @@ def _never_waits(it: Summary) -> bool:
 
 
 def enough(saved: Mapping[float, float]) -> float | None:
-    """The least value past which no larger one saves 1 % more; None if it is the largest.
+    """The least value past which no larger one saves a point more; None if it is the largest.
 
     Args:
         saved: the share of prompt tokens that each value saves.

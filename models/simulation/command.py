@@ -263,10 +263,11 @@ def put(out: Page, document: dict[str, Any]) -> None:
     some = [at for at, name in enumerate(head) if regret or name != "regret"]
     out.grid([[row[at] for at in some] for row in rows], head=[head[at] for at in some], gap=2)
     out.put().put(
-        "saved: prompt tokens of served requests that were not computed, and points to lru. wait, "
-        "first token: what 99 of 100 requests do not exceed, from their arrival. " + ONE_GROUP
+        "saved: prompt tokens of served requests that were not computed. to lru: points more than "
+        "lru saves. wait, first token: what 99 of 100 requests do not exceed, from their arrival. "
+        + ONE_GROUP
     )
     if regret:
-        out.put("regret: points to oracle. " + _UNBOUND * (None in regret.values()))
+        out.put("regret: points less than oracle saves. " + _UNBOUND * (None in regret.values()))
     for sentence in document["advice"]:
         out.put().put(sentence)

@@ -38,6 +38,7 @@ ONE_GROUP: Final = (
 )
 _VALUES, _MOST, _PANELS, _TITLE = 8, 400, 4, 72
 _LARGEST: Final = 1e12
+_SHORT: Final = 0.05  # seconds
 _FORM: Final = re.compile(r"(\w+)=(\d+(?:\.\d+)?)\.\.(\d+(?:\.\d+)?)(?:/(\d{1,3}))?")
 
 
@@ -130,18 +131,34 @@ def _with(policy: Chosen, at: Mapping[str, float]) -> Chosen:
 
 
 def gains(points: Sequence[Point]) -> list[str]:
-    """For each policy and swept option, from where on more of it saves little."""
-    found = []
+    """For each policy and swept option, from where on more of it saves little.
+
+    Values of the other option with the same answer share a sentence.
+    """
     groups: dict[tuple[str, str, tuple[Any, ...]], dict[float, float]] = {}
     for point in points:
         for name, value in point.at.items():
             rest = tuple((n, v) for n, v in point.at.items() if n != name)
             groups.setdefault((point.policy, name, rest), {})[value] = point.summary.saved
+    answers: dict[tuple[str, str], dict[float | None, list[tuple[Any, ...]]]] = {}
     for (policy, name, rest), saved in groups.items():
-        where = "".join(f", {n} {v:g}" for n, v in rest)
-        if (least := enough(saved)) is not None:
-            found.append(f"{policy}{where}: {name} past {least:g} saves less than 1 % more.")
+        answers.setdefault((policy, name), {}).setdefault(enough(saved), []).append(rest)
+    found = []
+    for (policy, name), by_least in answers.items():
+        for least, rests in by_least.items():
+            where = _where(rests) if len(by_least) > 1 else ""
+            if least is not None:
+                says = f"{name} past {least:g} saves less than a point more."
+                found.append(f"{policy}{where}: {says}")
     return found or ["Each policy saves more up to the largest value that was tried."]
+
+
+def _where(rests: Sequence[tuple[tuple[str, float], ...]]) -> str:
+    """The values of the other swept option, such as `, ttl 10/33`."""
+    values: dict[str, list[str]] = {}
+    for name, value in (each for rest in rests for each in rest):
+        values.setdefault(name, []).append(f"{value:g}")
+    return "".join(f", {name} {'/'.join(each)}" for name, each in values.items())
 
 
 def put_sweep(out: Page, points: Sequence[Point]) -> None:
@@ -155,7 +172,7 @@ def put_sweep(out: Page, points: Sequence[Point]) -> None:
                 str(sum(point.summary.refused.values())),
                 str(point.summary.deferred),
                 f"{point.summary.wait_s.p99:.2f} s",
-                point.policy,
+                point.policy.replace(":", ": ").replace(",", ", "),
             )
             for point in points
         ],
@@ -191,12 +208,14 @@ def target_of(path: Path, axes: Sequence[Axis]) -> str:
 
 
 def finding(points: Sequence[Point]) -> str:
-    """The best policy and the best of all others, in a sentence."""
+    """The policy that saves most, how long requests wait with it, and the best of all others."""
     best = max(points, key=lambda point: point.summary.saved)
     others = [point for point in points if point.policy != best.policy]
     at = ", ".join(f"{name} {value:g}" for name, value in best.at.items())
     says = f"{best.policy} saves {best.summary.saved:.0%} of prompt tokens"
     says += f" at {at}" if at else ""
+    wait = best.summary.wait_s.p99
+    says += f" (99 of 100 wait at most {wait:.1f} s)" if wait >= _SHORT else ""
     if not others:
         return says
     second = max(others, key=lambda point: point.summary.saved)

@@ -34,10 +34,10 @@ def register(app: typer.Typer) -> None:
 
 
 def samples(
-    mode: Annotated[str | None, typer.Argument(metavar="[MODE]", help="Of this mode.")] = None,
+    mode: Annotated[str | None, typer.Argument(metavar="MODE", help="Of this mode.")] = None,
     obligation: Annotated[
         str | None,
-        typer.Argument(metavar="[OBLIGATION]", help="Of this obligation of the mode, or its code."),
+        typer.Argument(metavar="OBLIGATION", help="Of this obligation of the mode, or its code."),
     ] = None,
     write: Annotated[
         Path | None,

@@ -37,7 +37,7 @@ Row = tuple[str | Styled, str]
 
 _LABEL: Final = 16  # columns of a label
 
-_ABSENT: Final = ("not accepted", "not registered", "it was accepted in another mode")
+_ABSENT: Final = ("not accepted", "not registered")
 _ORDER: Final = tuple(reversed(Verdict))
 _SHOWN: Final = (Verdict.VIOLATED, Verdict.INCONCLUSIVE, Verdict.PENDING)
 
@@ -84,7 +84,8 @@ def put_claim(
         rows.append(("state", f"{claim.state}, as reported"))
     if claim.declared_mode not in (None, claim.mode):
         rows.append(("declared", printable(claim.declared_mode or "")))
-    if claim.why.startswith(_ABSENT):
+    unknown = any(found.code for found in claim.obligations.values())  # an acceptance as well
+    if claim.why.startswith(_ABSENT) and not unknown:
         rows.append(("because", claim.why))
     put_rows(out, rows)
     in_short = claim.verdict is ModeVerdict.VIOLATED and not verbose

@@ -104,12 +104,19 @@ class TestFits:
         with pytest.raises(SpecError, match="a prefix of 15 tokens has no whole block"):
             budget(tmp_path, {}, asked=Asked(15))
 
-    @pytest.mark.parametrize("memory", [1, 2 << 20, 3 << 20, 4 << 20])
+    @pytest.mark.parametrize("memory", [2 << 20, 3 << 20, 4 << 20])
     def test_little(self, memory: int, tmp_path: Path) -> None:
         """Block 0 is not usable: one block is none."""
         (gpu,) = budget(tmp_path, {}, memory, Asked(16)).tiers
-        usable = max(0, memory // (2 << 20) - 1)
+        usable = memory // (2 << 20) - 1
         assert (usable, 16 * usable, usable) == (gpu.usable, gpu.longest, gpu.claims)
+
+    @pytest.mark.parametrize("asked", [Asked(16), Asked(16, tiers={"cpu": 1})])
+    def test_no_block(self, asked: Asked, tmp_path: Path) -> None:
+        """Memory that holds no block is refused, of the GPU and of a tier."""
+        memory = (2 << 20) - 1 if not asked.tiers else 2 << 20
+        with pytest.raises(SpecError, match="hold no block, which has 2 MiB"):
+            budget(tmp_path, {}, memory, asked)
 
     def test_any_length(self, tmp_path: Path) -> None:
         """A cache of windows alone has a place for a prefix of any length."""

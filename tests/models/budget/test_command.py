@@ -12,8 +12,8 @@ LLAMA = str(Path(__file__).parents[3] / "docs/examples/llama-3.1-8b.json")
 
 @pytest.mark.parametrize(("memory", "blocks"), [("11328937984", 5402), ("10.55GiB", 5401)])
 def test_example(memory: str, blocks: int, capsys: pytest.CaptureFixture[str]) -> None:
-    """The papers' pool has 5,402 blocks by its bytes; 10.55 GiB, to which they round them, is half
-    a block less."""
+    """The execution note's pool has 5,402 blocks by its bytes; 10.55 GiB, to which it rounds them,
+    is half a block less."""
     assert 0 == main(["budget", LLAMA, "--kv-cache-memory", memory, "--format", "json"])
     found = json.loads(capsys.readouterr().out)
     assert 2 << 20 == found["block_bytes"]
@@ -52,6 +52,9 @@ def test_estimate(capsys: pytest.CaptureFixture[str]) -> None:
         (["--kv-cache-memory", "1GiB", "--gpu-memory", "1GiB"], "more than one memory is stated"),
         (["--kv-cache-memory", "1GiB", "--weights", "1GiB"], "--weights is for an estimate"),
         (["--kv-cache-memory", "lots"], "'lots' is no size"),
+        (["--kv-cache-memory", "10.55"], "'10.55' has no unit; write 10.55GiB"),
+        (["--kv-cache-memory", "80"], "80 bytes of gpu hold no block, which has 2 MiB"),
+        (["--kv-cache-memory", "1GiB", "--tier", "cpu=64"], "64 bytes of cpu hold no block"),
         (["--gpu-memory", "1GiB"], "the weights alone take"),
         (["--gpu-memory", "80GiB", "--gpu-memory-utilization", "nan"], "utilization"),
         (["--kv-cache-memory", "1GiB", "--prefix", "7"], "has no whole block"),

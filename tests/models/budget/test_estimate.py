@@ -13,7 +13,7 @@ from tests.models.budget.configs import config_of
 GIB = 1 << 30
 SIZES = {"intermediate_size": 14336, "vocab_size": 128256}
 MEASURED = {"weights": 14.99, "activations": 1.01, "cache": 10.55}
-"""What vLLM measured of Llama 3.1 8B on a GPU of 31.34 GiB at 0.85, in GiB, by the papers."""
+"""What vLLM measured of Llama 3.1 8B on a GPU of 31.34 GiB at 0.85, in GiB (execution note)."""
 
 
 def test_measured(tmp_path: Path) -> None:

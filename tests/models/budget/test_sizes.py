@@ -25,10 +25,11 @@ def test_parse(text: str, expected: int) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "GiB", "-1", "1e9", "10,5GiB", "1 gib", "0.4", "1048577TiB", "9" * 21, "1GiB\n", "¹GiB"],
-)
+    ["", "GiB", "-1", "1e9", "10.55", "10,5GiB", "1 gib", "0.4", "0.4B", "1048577TiB", "9" * 21,
+     "1GiB\n", "¹GiB"],
+)  # fmt: skip
 def test_refused(text: str) -> None:
-    """What is no size, less than a byte or over 2^60 bytes is refused."""
+    """What is no size, below a byte, over 2^60 bytes or a fraction without a unit is refused."""
     with pytest.raises(SpecError):
         parse_size(text)
 

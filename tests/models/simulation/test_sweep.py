@@ -107,14 +107,29 @@ class TestGains:
         ]
 
     def test_enough(self) -> None:
-        """The first value from which on less than 1 % is gained."""
-        assert ["pin: ttl past 3 saves less than 1 % more."] == gains(
+        """The first value from which on less than a point is gained."""
+        assert ["pin: ttl past 3 saves less than a point more."] == gains(
             self.points(100, 500, 792, 800, 801)
         )
 
     def test_not_monotonic(self) -> None:
         """A value after which another saves more is not enough, whatever the last one saves."""
-        assert ["pin: ttl past 2 saves less than 1 % more."] == gains(self.points(300, 900, 305))
+        says = "pin: ttl past 2 saves less than a point more."
+        assert [says] == gains(self.points(300, 900, 305))
+
+    def test_other_option(self) -> None:
+        """Values of the other option with one answer share a sentence, and are named if not all."""
+        some = self.points(100, 500, 505)
+        both = [
+            msgspec.structs.replace(each, at={**each.at, "blocks": blocks})
+            for blocks in (7.0, 8.0)
+            for each in some
+        ]
+        says = "ttl past 2 saves less than a point more."
+        alone = "ttl past 1 saves less than a point more."
+        assert f"pin: {says}" == gains(both)[0]
+        flat = [msgspec.structs.replace(e, at={**e.at, "blocks": 9.0}) for e in self.points(1, 1)]
+        assert [f"pin, blocks 7/8: {says}", f"pin, blocks 9: {alone}"] == gains([*both, *flat])[:2]
 
     def test_never_enough(self) -> None:
         """Where the last step still gains, no value is enough."""
@@ -122,10 +137,16 @@ class TestGains:
         assert "largest" in says
 
     def test_finding(self) -> None:
-        """The title names the best value."""
+        """The title names the best value, and how long requests wait with it."""
         points = self.points(100, 200, 300)
         assert "pin saves 30% of prompt tokens at ttl 3" == finding(points)
         (first, *_) = points
+        waits = msgspec.structs.replace(
+            first.summary, wait_s=msgspec.structs.replace(first.summary.wait_s, p99=25.84)
+        )
+        assert "pin saves 10% of prompt tokens at ttl 1 (99 of 100 wait at most 25.8 s)" == finding(
+            [msgspec.structs.replace(first, summary=waits)]
+        )
         lru = msgspec.structs.replace(points[-1], at={}, policy="lru")
         assert "lru saves 30% of prompt tokens; pin 10% at most" == finding([lru, first])
 

@@ -178,6 +178,7 @@ class TestEach:
 
 
 BEGUN = canonical_claim()[:1]
+CAPTURE: Trace = [{"endpoint": "e", "seq": 0, "decoded": [1.0, [{"type": "AllBlocksCleared"}]]}]
 OWED = [*canonical_claim(OTHER, first=500), *canonical_claim()[:2]]
 
 
@@ -189,6 +190,7 @@ class TestToDo:
         [
             (judge(BEGUN, None), "state claim_accepted of each claim"),
             (judge(canonical_claim(), Mode.DEMOTABLE), "leave out --mode"),
+            (judge(CAPTURE, None), "watch it: resident-claims watch REGISTRY FILE --until-eof"),
             (judge(OWED, None), "report what is owed, or read the stream until it is due"),
             (
                 judge([canonical("request_finished", request_id="q")], None),
@@ -324,6 +326,13 @@ class TestBody:
         report = judge([*canonical_refusal(), about("claim_rejected", OTHER)], Mode.HARD_PROTECTED)
         assert "without verdict claim:b (not accepted)" in words(report)
         assert "because not accepted" in words(report, verbose=True)
+
+    def test_accepted_after_a_break(self) -> None:
+        """After a break it is unknown whether a claim was accepted, so nothing says it was not."""
+        trace = changed(canonical_claim(), "claim_committed", footprint=0)
+        said = words(judge(trace, Mode.HARD_PROTECTED))
+        assert "RC110" in said
+        assert "not accepted" not in said
 
     def test_many(self) -> None:
         """Of many claims the worst are shown and the others counted."""
