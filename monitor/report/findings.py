@@ -66,6 +66,7 @@ def put_claim(
     quoted: Mapping[Place, list[QuotedLine]],
     *,
     several: bool,
+    periods: bool,
     verbose: bool,
 ) -> None:
     """One claim.
@@ -73,12 +74,13 @@ def put_claim(
     Args:
         quoted: the lines at which obligations were violated, with some before them.
         several: name the mode that judged it, for there are others.
+        periods: say in which period of the stream it was judged, for there are several.
         verbose: with its state, and in full what is open beside a violation.
     """
     mode = f", {claim.mode}" if several else ""
     out.append(f"claim {printable(claim.claim_id)}{mode}: {claim.verdict}\n", "bold")
     rows: list[Row] = [("stream", printable(claim.stream))]
-    if claim.period > 1:
+    if periods:
         rows.append(("period", f"{claim.period} of the stream"))
     if verbose:
         rows.append(("state", f"{claim.state}, as reported"))

@@ -58,12 +58,13 @@ def as_text(report: Report, out: Paper, most: int | None = None, *, verbose: boo
     """
     most = most or (MOST_CLAIMS if verbose else _FEW)
     found, several = tallies(report), len(report.modes) > 1
+    periods = any(claim.period > 1 for claim in report.claims)
     page = Page(out.width)
     page.put(headline(report), f"bold {VERDICT_STYLES[report.verdict]}").put()
     claims = shown_claims(report, verbose=verbose)
     quoted = quotes(report.inputs, places(claims[:most]))
     for claim in claims[:most]:
-        put_claim(page, claim, quoted, several=several, verbose=verbose)
+        put_claim(page, claim, quoted, several=several, periods=periods, verbose=verbose)
         page.put()
     if len(claims) > most:
         left = f"{counted(len(claims) - most, 'more claim')} with something to show left out"

@@ -4,6 +4,7 @@ ended.
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections import Counter
@@ -17,6 +18,7 @@ from monitor.check.files import EXIT_CODES
 from monitor.follow.command import followed
 from monitor.follow.verdict_line import ClaimLine, ViolationLine, line_text
 from monitor.input.errors import InputError
+from monitor.input.lines import is_packed
 from monitor.watch.compare import Comparison
 from monitor.watch.lines import (
     DisagreementLine,
@@ -91,6 +93,10 @@ def watch_events(
         cause = f"--metrics-by-claim with {len(watching.claims)} claims"
         raise SpecError(cause, f"at most {MOST_NAMED} have metrics: leave it out")
     watch = Watch(watching, asked, peers_of(compare, asked), by_claim=by_claim)
+    for name in asked.sources:
+        if not asked.until_eof and os.path.isfile(name) and not is_packed(name):
+            text = f"{name}: followed as it grows; --until-eof ends where it ends now"
+            typer.echo(printable(text), err=True)
     with watch:
         found = followed(watch.sources, watch)
     return watch.conclude(found, verbose=verbose)

@@ -18,6 +18,7 @@ from monitor.watch.lines import watched_schema
 from monitor.watch.preconditions import Met, preconditions
 from monitor.watch.prefixes import Tree
 from monitor.watch.registry import load_registry
+from spec.language.errors import SpecError
 from spec.lowering.depths import Precondition
 from tests.monitor.follow.receiver import receiving
 from tests.monitor.watch.engine import Engine, line, prompt
@@ -49,6 +50,21 @@ def capture(
 
 
 class TestText:
+    def test_growing(
+        self, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A file that is followed as it grows is said to be, before anything is read."""
+
+        def followed(*_: object) -> None:
+            raise SpecError("stopped", "")
+
+        monkeypatch.setattr(module, "followed", followed)
+        args = capture(tmp_path)
+        assert main(args) == 2
+        assert "as it grows" not in capsys.readouterr().err
+        assert main([each for each in args if each != "--until-eof"]) == 2
+        assert "capture.jsonl: followed as it grows; --until-eof" in capsys.readouterr().err
+
     def test_sample(self, capsys: Capture) -> None:
         """The sample: one claim stays, and one is lost."""
         paths = (str(SAMPLES / name) for name in ("registry.yaml", "capture.jsonl"))
