@@ -223,6 +223,11 @@ fn before(text: &[u8], marked: impl Fn(u64) -> u64) -> usize {
     at + rest.take_while(|byte| marked(u64::from(**byte) | !0xff) & 0x80 == 0).count()
 }
 
+/// How many bytes come before the first end of a line, or how many there are.
+pub fn line_end(text: &[u8]) -> usize {
+    before(text, |word| having(word, b'\n'))
+}
+
 /// Append a text as JSON.
 pub fn quote(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
