@@ -268,6 +268,10 @@ impl Tables {
         listed.join(", ")
     }
 
+    pub fn always_holds(&self, node: Node) -> bool {
+        matches!(self.terms[node as usize], Term::Const(1))
+    }
+
     /// The value of a term, `UNKNOWN` unless every value of the unknown inputs gives the same.
     pub fn eval(&self, node: Node, of: &Inputs, field: &mut impl FnMut(u8) -> i64) -> i64 {
         let both = |left: Node, right: Node, field: &mut _, apply: fn(i64, i64) -> i64| {
