@@ -229,10 +229,13 @@ impl Capacity {
     /// Blocks that only this claim takes, of the claims that took them by then.
     pub fn alone(&self, claim: u32, until: u64) -> i64 {
         let mut alone = 0;
-        let early = |each: &u32| self.sizes.get(*each).is_some_and(|size| size.took <= until);
-        if early(&claim) {
+        let early = |each: u32| {
+            until == ALWAYS || self.sizes.get(each).is_some_and(|size| size.took <= until)
+        };
+        if early(claim) {
             self.cells(claim, |blocks, owners| {
-                alone += if owners.filter(early).count() == 1 { blocks } else { 0 };
+                let shared = owners.filter(|each| *each != claim && early(*each)).count() > 0;
+                alone += if shared { 0 } else { blocks };
             });
         }
         alone

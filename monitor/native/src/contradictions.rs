@@ -29,6 +29,9 @@ fn assume(at: &Moment, number: u32) -> Fine {
     let (event, claim, tables) = (at.event, &at.run.claims[number], at.tables);
     let terms = &tables.modes[claim.mode].kinds[usize::from(event.kind)].assumed;
     for (assumption, node) in tables.assumptions.iter().zip(terms) {
+        if tables.always_holds(*node) {
+            continue;
+        }
         let observed = at.observes.covers(assumption.rests_on);
         if claim.predicate.is_none() || !observed {
             continue;

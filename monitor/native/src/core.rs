@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use crate::breaks::{Doubt, Line, Place};
 use crate::event::{group, Event, Kinds, Mark, Reader};
-use crate::json::{Cursor, Read};
+use crate::json::{line_end, Cursor, Read};
 use crate::judge::Judge;
 use crate::names::Names;
 use crate::outcome;
@@ -68,11 +68,7 @@ impl Core {
         self.lines = 0;
         while done < block.len() {
             let rest = &block[done..];
-            let end = match whole {
-                Some(text) => text[done..].find('\n'),
-                None => rest.iter().position(|byte| *byte == b'\n'),
-            };
-            let line = &rest[..end.unwrap_or(rest.len())];
+            let line = &rest[..line_end(rest)];
             if !line.iter().all(|byte| byte.is_ascii_whitespace() || *byte == 0x0b) {
                 let text = whole.map(|text| &text[done..done + line.len()]);
                 let text = text.or_else(|| std::str::from_utf8(line).ok());
@@ -82,7 +78,7 @@ impl Core {
                 }
                 self.lines += 1;
             }
-            done += line.len() + usize::from(end.is_some());
+            done += line.len() + usize::from(line.len() < rest.len());
             at += 1;
         }
         done

@@ -128,6 +128,8 @@ struct Delivery<'a> {
     opened: Vec<Name>,
     /// Whether an observer moved.
     moved: bool,
+    /// Whether it goes to several requests, and what the last of them did.
+    several: bool,
     last: Option<Steps>,
 }
 
@@ -157,8 +159,23 @@ impl<'a> Delivery<'a> {
     ) -> Self {
         let claim = &at.run.claims[number];
         let kind = &at.tables.modes[claim.mode].kinds[usize::from(at.event.kind)];
-        let (values, asked, opened, moved, last) = ([0; 64], 0, Vec::new(), false, None);
-        Self { at, number, claim, here, perhaps, moves, kind, values, asked, opened, moved, last }
+        let (values, asked, opened) = ([0; 64], 0, Vec::new());
+        let (moved, several, last) = (false, false, None);
+        Self {
+            at,
+            number,
+            claim,
+            here,
+            perhaps,
+            moves,
+            kind,
+            values,
+            asked,
+            opened,
+            moved,
+            several,
+            last,
+        }
     }
 
     fn eval(&mut self, node: u32, of: &Inputs) -> i64 {
@@ -189,6 +206,7 @@ impl<'a> Delivery<'a> {
     /// Deliver it to all requests that the claim follows, or to those that it belongs to.
     fn to_requests(&mut self, all: bool, seen: &mut Observed, now: &Registers) {
         let mut requests = std::mem::take(&mut seen.requests);
+        self.several = all && requests.len() > 1;
         if all {
             for (name, followed) in requests.iter_mut() {
                 self.to_request(name, followed, seen, now);
@@ -213,15 +231,22 @@ impl<'a> Delivery<'a> {
             let same = last.here == here && last.was == *facts && last.own == scope.registers;
             same && scope.standing(watches).eq(last.standing.iter().copied())
         });
-        let steps = like_last.unwrap_or_else(|| {
-            let after = self.request(facts, here, now);
-            let outcomes = self.outcomes(scope, watches, (facts, &after, here), seen, now);
-            let (was, own) = (facts.clone(), scope.registers.clone());
-            Steps { here, was, own, standing: scope.standing(watches).collect(), after, outcomes }
+        if let Some(steps) = like_last {
+            *facts = steps.after.clone();
+            self.step(scope, watches, &steps.outcomes, seen);
+            self.last = Some(steps);
+            return;
+        }
+        let after = self.request(facts, here, now);
+        let outcomes = self.outcomes(scope, watches, (facts, &after, here), seen, now);
+        let start =
+            self.several.then(|| (scope.registers.clone(), scope.standing(watches).collect()));
+        let was = std::mem::replace(facts, after);
+        self.step(scope, watches, &outcomes, seen);
+        self.last = start.map(|(own, standing)| {
+            let after = facts.clone();
+            Steps { here, was, own, standing, after, outcomes }
         });
-        followed.facts = steps.after.clone();
-        self.step(&mut followed.scope, watches, &steps.outcomes, seen);
-        self.last = Some(steps);
     }
 
     fn is_here(&self, name: Name) -> i64 {
@@ -307,8 +332,9 @@ impl<'a> Delivery<'a> {
     ) -> Vec<Outcome> {
         let mode = &self.at.tables.modes[self.claim.mode];
         let own = &scope.registers;
-        let mut made = Vec::new();
-        for watch in if self.moves { watches } else { &[] } {
+        let watches = if self.moves { watches } else { &[] };
+        let mut made = Vec::with_capacity(watches.len());
+        for watch in watches {
             let (stand, first) = (scope.stands.get(watch.place), mode.offsets[watch.place]);
             let inputs =
                 Inputs { here, now, request_was, request, own, first, ..self.claim.inputs() };

@@ -22,10 +22,20 @@ impl<'a> Cursor<'a> {
 
     /// The next byte that is no space, which is not taken.
     pub fn peek(&mut self) -> Read<u8> {
-        while matches!(self.text.get(self.at)?, b' ' | b'\t' | b'\n' | b'\r') {
+        loop {
+            let byte = *self.text.get(self.at)?;
+            if byte > b' ' || !matches!(byte, b' ' | b'\t' | b'\n' | b'\r') {
+                return Some(byte);
+            }
             self.at += 1;
         }
-        Some(self.text[self.at])
+    }
+
+    /// Take what follows a member or an item; whether it ends the list.
+    fn ends(&mut self, end: u8) -> Read<bool> {
+        let byte = self.peek()?;
+        self.at += 1;
+        (byte == end || byte == b',').then_some(byte == end)
     }
 
     /// Take this byte, after spaces.
@@ -52,10 +62,9 @@ impl<'a> Cursor<'a> {
             let key = self.whole.get(start..self.at - 1)?;
             self.expect(b':')?;
             each(self, key)?;
-            if self.peek()? == b'}' {
-                return self.expect(b'}');
+            if self.ends(b'}')? {
+                return Some(());
             }
-            self.expect(b',')?;
         }
     }
 
@@ -67,10 +76,9 @@ impl<'a> Cursor<'a> {
         }
         loop {
             each(self)?;
-            if self.peek()? == b']' {
-                return self.expect(b']');
+            if self.ends(b']')? {
+                return Some(());
             }
-            self.expect(b',')?;
         }
     }
 
@@ -221,6 +229,11 @@ fn before(text: &[u8], marked: impl Fn(u64) -> u64) -> usize {
     }
     let rest = text[at..].iter();
     at + rest.take_while(|byte| marked(u64::from(**byte) | !0xff) & 0x80 == 0).count()
+}
+
+/// How many bytes come before the first end of a line, or how many there are.
+pub fn line_end(text: &[u8]) -> usize {
+    before(text, |word| having(word, b'\n'))
 }
 
 /// Append a text as JSON.

@@ -373,6 +373,7 @@ impl Judge {
             durations::distrust(run, &self.tables, number);
         }
         run.claims[number].is_final = true;
+        run.claims[number].seen.requests.shrink();
         run.drop(number);
         self.note(number);
         let Some(id) = self.state.run.claims[number].id else { return };

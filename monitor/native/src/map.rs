@@ -173,12 +173,14 @@ impl<K: Key, V> Map<K, V> {
         true
     }
 
-    fn append(&mut self, key: K, value: V) {
+    fn append(&mut self, key: K, value: V) -> usize {
         if self.rows.len() >= FEW && self.rows.len() >= 2 * self.len() {
             self.rows.retain(Option::is_some);
             (self.first, self.index) = (0, None);
         }
-        self.fill(self.rows.len(), key, value);
+        let at = self.rows.len();
+        self.fill(at, key, value);
+        at
     }
 
     /// Put a new key into a row that is not used.
@@ -204,10 +206,13 @@ impl<K: Key, V> Map<K, V> {
     where
         V: Default,
     {
-        if !self.contains(key) {
-            self.append(key, V::default());
-        }
-        self.get_mut(key).expect("it was inserted")
+        let at = self.place(key).unwrap_or_else(|| self.append(key, V::default()));
+        &mut self.rows[at].as_mut().expect("it is in").1
+    }
+
+    /// Keep no more memory than its rows need.
+    pub fn shrink(&mut self) {
+        self.rows.shrink_to_fit();
     }
 
     pub fn remove(&mut self, key: K) -> Option<V> {

@@ -147,7 +147,7 @@ impl Names {
 
     /// Whether it names the tier of the GPU.
     pub fn is_gpu(&self, tier: Name) -> bool {
-        self.show(tier).eq_ignore_ascii_case("gpu")
+        self.with(tier, |text| text.eq_ignore_ascii_case(b"gpu"))
     }
 
     /// Call a function with the bytes of a text.

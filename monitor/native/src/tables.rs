@@ -1,11 +1,11 @@
 //! Holds what comes from the specification, and evaluates its terms in three values.
 
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use crate::event::{self, Kind, Kinds};
 use crate::fields;
-use crate::names::{Name, Names};
+use crate::map::Index;
+use crate::names::{hash, Name, Names};
 use crate::record;
 use crate::registers::{Registers, NONE};
 use crate::store::{Bytes, Store};
@@ -193,7 +193,7 @@ pub struct Tables {
     spec: Spec,
     pub words: Words,
     pub mode_names: Vec<Option<Name>>,
-    kind_of: BTreeMap<String, Kind>,
+    kind_of: Index,
     pub digest: u64,
 }
 
@@ -226,8 +226,9 @@ impl Tables {
     pub fn read(bytes: &[u8], names: &mut Names) -> Option<Self> {
         let mut from = Bytes(bytes);
         let spec = Spec::get(&mut from).filter(|_| from.0.is_empty())?;
-        let kinds = spec.kinds.iter().enumerate();
-        let kind_of = kinds.map(|(at, kind)| (kind.name.clone(), at as Kind)).collect();
+        let mut kind_of = Index::default();
+        let hash_of = |at: usize| hash(spec.kinds[at].name.as_bytes(), 0);
+        (0..spec.kinds.len()).for_each(|at| kind_of.add(at, hash_of(at), hash_of));
         let mut named = |mode: &Mode| (!mode.text.is_empty()).then(|| names.text(&mode.text));
         let mode_names = spec.modes.iter().map(&mut named).collect();
         let mut word = |text: &str| names.text(text);
@@ -240,13 +241,14 @@ impl Tables {
             harm,
             outcomes: [refusal, word("demotion"), word("expiry"), harm],
         };
-        let digest = crate::names::hash(bytes, 0);
+        let digest = hash(bytes, 0);
         Some(Self { spec, words, mode_names, kind_of, digest })
     }
 
     /// The number of a kind.
     pub fn kind(&self, name: &str) -> Option<Kind> {
-        self.kind_of.get(name).copied()
+        let found = self.kind_of.find(hash(name.as_bytes(), 0), |at| self.kinds[at].name == name);
+        found.map(|at| at as Kind)
     }
 
     pub fn mode_named(&self, name: Name) -> Option<usize> {
@@ -264,6 +266,10 @@ impl Tables {
         let mut listed: Vec<&str> = all.map(|(_, kind)| kind.name.as_str()).collect();
         listed.sort_unstable();
         listed.join(", ")
+    }
+
+    pub fn always_holds(&self, node: Node) -> bool {
+        matches!(self.terms[node as usize], Term::Const(1))
     }
 
     /// The value of a term, `UNKNOWN` unless every value of the unknown inputs gives the same.
