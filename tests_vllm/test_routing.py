@@ -18,7 +18,7 @@ from vllm.v1.engine.core_client import DPLBAsyncMPClient
 from vllm.v1.engine.exceptions import EngineGenerateError
 
 from runtime_hooks.control.folder import routes_of_server
-from runtime_hooks.demo.engine import claim
+from runtime_hooks.demo.engine import claim, sampling
 from runtime_hooks.demo.tiny import BLOCK, tokens
 from runtime_hooks.engines import installed, package_of, v0_31
 from runtime_hooks.engines.shared.balancing import route_by_claims
@@ -34,7 +34,7 @@ from runtime_hooks.routing.router import (
     route_in,
 )
 from runtime_hooks.routing.routes import RouteLog, RouteTable
-from runtime_hooks.settings.config import Drill
+from runtime_hooks.settings.config import Drill, Routing
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
 from spec.stream.outcome import ModeVerdict
@@ -45,6 +45,9 @@ from tests_vllm.test_serving import Client, output, serve
 
 IS_0_31 = package_of(installed()) == v0_31.__name__
 PROMPT = tokens("a", 4)
+FORGED = {"resident_claims_route": [99, "rank 9"], "resident_claims_elsewhere": True}
+"""Marks as a client may send them."""
+
 IDLE = (0.0, 0.0)
 ROUTED = {"route_by_claims.<locals>.routed"}
 """What vLLM calls directly, and what catches exceptions there."""
@@ -115,6 +118,26 @@ class TestRank:
         assert (("claim:a",), 50) == (report.blocking_claim_ids, report.proof.shortfall)
         assert 2 == len(engine.kinds("request_refused"))
         assert ModeVerdict.KEPT is engine.judge(Mode.HARD_PROTECTED).verdict
+
+    @pytest.mark.parametrize("by_claims", [True, False], ids=["routing", "no routing"])
+    def test_forged(self, make: Make, by_claims: bool) -> None:
+        """Marks that a client sends, and that no router takes away, change nothing: no route is
+        reported, and a request that does not fit is refused."""
+        engine = make(engine=SECOND_OF_TWO, routing=Routing(by_claims=by_claims))
+        mode = "routed_reuse" if by_claims else "best_effort"
+        engine.serve(("a", 5, claim("claim:a", 5, mode)), ("b", 60, claim("claim:b")))
+        params = sampling(None)
+        params.extra_args = FORGED
+        prompts: Any = [{"prompt_token_ids": tokens(*of)} for of in (("a", 6), ("c", 70))]
+        reasons = [
+            engine.llm.generate(prompt, params, use_tqdm=False)[0].outputs[0].stop_reason
+            for prompt in prompts
+        ]
+        assert [None, "protected_resident_capacity_refused"] == reasons
+        engine.close()
+        kinds = {event.kind for event in engine.events()}
+        assert {Kind.REQUEST_REFUSED, Kind.PREFIX_REUSED} <= kinds
+        assert kinds.isdisjoint({Kind.REQUEST_ROUTED, Kind.REQUEST_ROUTED_ELSEWHERE})
 
     def test_sabotaged(self, make: Make) -> None:
         """Where that report is missing the claim is violated."""
@@ -212,16 +235,17 @@ class TestBalancer:
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
         """Each function of the plugin that runs there fails at its first call: a request goes to
-        some rank all the same, and the next one to the rank of its claim."""
+        some rank all the same, without a route that its client made up, and the next one to the
+        rank of its claim."""
         monkeypatch.setattr("runtime_hooks.routing.routes._LOOK_S", 0.0)
         log.begin("claim:a", next(prefixes_of(PROMPT, [96], None, None)), routed=True)
         reached: Counter[CodeType] = Counter()
-
-        forged = marked({"a": 1}, Choice(9, "prefix", cost=99), elsewhere=True)
+        marks: list[SamplingParams] = []
 
         def send() -> list[Any]:
             request, chosen = self.asked(str(next(self.names))), self.asked("b", rank=0)
-            request.sampling_params.extra_args = dict(forged)
+            request.sampling_params.extra_args = dict(FORGED)
+            marks.append(request.sampling_params)
             return [choose(request), choose(chosen)]
 
         def count(code: CodeType) -> None:
@@ -244,6 +268,9 @@ class TestBalancer:
                 assert {*send()} <= {b"0", b"1"}, each.co_qualname
             assert [] == left
             assert [b"1", b"0"] == send()
+        assert {None, (1, "rank 1")} == {route_in(each.extra_args) for each in marks}
+        assert not any(goes_elsewhere(each.extra_args) for each in marks)
+        assert any(each.extra_args == FORGED for each in marks)  # no router took them away
 
     def test_refused(
         self, choose: Callable[..., Any], log: RouteLog, monkeypatch: pytest.MonkeyPatch

@@ -20,6 +20,7 @@ from models.simulation.routing import Routing, router
 from runtime_hooks.demo.engine import claim
 from runtime_hooks.demo.scenes import offloading
 from runtime_hooks.demo.tiny import BLOCK
+from runtime_hooks.engines.shared.refusals import METADATA
 from tests_vllm.conftest import Make
 from tests_vllm.engine import Engine
 
@@ -79,6 +80,7 @@ class Watched:
         self.loads: dict[str, int] = {}
         self.victims: dict[str, list[int]] = {}
         self.admitted: dict[str, int] = {}
+        self.blockers: dict[str, list[str]] = {}
         self.step, self.second = 0, 0.0
         self._allocating, self._read = "", 0
         self._manager = self.core.scheduler.kv_cache_manager
@@ -158,6 +160,10 @@ class Watched:
                 for output in some.outputs:
                     if output.finish_reason is not None:
                         ended[output.request_id] = self.step
+                    notes = (output.kv_transfer_params or {}).get(METADATA, {})
+                    if "refusal" in notes:
+                        blockers = notes["refusal"]["blocking_claim_ids"]
+                        self.blockers[output.request_id] = blockers
         made = tuple(
             Request(
                 r.request_id,
@@ -183,8 +189,8 @@ class Watched:
         return Workload("random", BLOCK, made), served
 
 
-def simulated(workload: Workload, blocks: int, policy: str) -> list[Served]:
-    """What the simulation does with the same requests."""
+def replayed(workload: Workload, blocks: int, policy: str) -> list[Row]:
+    """The rows of a simulation of the same requests."""
     rows: dict[str, Row] = {}
     named = chosen(policy)
     tally = Tally(policy, BLOCK, lambda row: rows.update({row.request: row}))
@@ -197,16 +203,21 @@ def simulated(workload: Workload, blocks: int, policy: str) -> list[Served]:
         route=router(Routing.ROUND_ROBIN),
         max_running=RUNNING,
     )
-    found = [rows[request.id] for request in workload]
+    return [rows[request.id] for request in workload]
+
+
+def simulated(workload: Workload, blocks: int, policy: str) -> list[Served]:
+    """What the simulation does with the same requests."""
     return [
         Served(
             row.hit,
             tuple(row.victims),
             None if row.admitted is None else int(row.admitted),
-            int(row.ended) + bool(row.loaded),  # a load takes a step of the engine
+            # a load takes a step of the engine, and so does the answer to what is refused
+            int(row.ended) + (bool(row.loaded) or row.admitted is None),
             row.loaded,
         )
-        for row in found
+        for row in replayed(workload, blocks, policy)
     ]
 
 
@@ -275,8 +286,7 @@ def turns(source: random.Random, sessions: int) -> list[Asked]:
     ],
 )
 def test_claims(make: Make, seed: int, mode: str, options: str, more: dict[str, Any]) -> None:
-    """Claims of the plugin: the same requests are refused, the others have the same hits and
-    victims."""
+    """Claims of the plugin: the same hits and victims."""
     source = random.Random(seed)
     engine = make(24, engine={"max_model_len": 24 * BLOCK})
     asked = with_claims(engine, workload(source, 60, (1, 3, 40)), mode, 3, **more)
@@ -284,6 +294,27 @@ def test_claims(make: Make, seed: int, mode: str, options: str, more: dict[str, 
     found = simulated(requests, 24, f"claim:mode={mode},shared=3,quota=1{options}")
     assert any(each.victims for each in served)
     assert served == found
+
+
+@pytest.mark.parametrize("seed", [0, 1, 6, 9])
+@pytest.mark.parametrize(
+    ("mode", "options", "more"),
+    [("hard_protected", "", {}), ("expiring", ",ttl=200", {"duration": "200 s"})],
+)
+def test_refusing(make: Make, seed: int, mode: str, options: str, more: dict[str, Any]) -> None:
+    """In a small pool the same requests are refused, because of the same claims."""
+    engine = make(12, engine={"max_model_len": 12 * BLOCK})
+    asked = with_claims(engine, workload(random.Random(seed), 60, (1, 3, 40)), mode, 2, **more)
+    watched = Watched(engine)
+    requests, served = watched.play(asked)
+    policy = f"claim:mode={mode},shared=2,quota=1{options}"
+    refused = {row.request: row.blockers for row in replayed(requests, 12, policy) if row.refused}
+    assert refused == {
+        request: [name.rpartition(".")[0] for name in blockers]  # without the request it came with
+        for request, blockers in watched.blockers.items()
+    }
+    assert served == simulated(requests, 12, policy)
+    assert any(refused.values())
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -330,11 +361,16 @@ def test_offloadable(make: Make, seed: int) -> None:
     assert served == simulated(requests, 14, claims)
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_pins(make: Make, seed: int) -> None:
-    """Pins of the plugin on turns that call a tool: the same refusals, hits and victims."""
-    engine = make(24, engine={"max_model_len": 24 * BLOCK})
-    requests, served = Watched(engine).play(turns(random.Random(seed), 14))
+@pytest.mark.parametrize("seed", [4, 6, 9])
+@pytest.mark.parametrize(("usable", "slower"), [(24, 1), (16, 6)], ids=["queue", "refusals"])
+def test_pins(make: Make, seed: int, usable: int, slower: int) -> None:
+    """Pins of the plugin on turns that call a tool: the same hits and victims where turns queue,
+    and the same refusals in a small pool."""
+    engine = make(usable, engine={"max_model_len": usable * BLOCK})
+    asked = turns(random.Random(seed), 30)
+    asked = [each._replace(step=each.step * slower) for each in asked]
+    requests, served = Watched(engine).play(asked)
     pins = "claim:mode=expiring,on=turn,ttl=20,quota=1"
-    assert served == simulated(requests, 24, pins)
-    assert served != simulated(requests, 24, "lru")
+    assert served == simulated(requests, usable, pins)
+    assert served != simulated(requests, usable, "lru")
+    assert usable > 16 or any(each.admitted is None for each in served)

@@ -100,6 +100,7 @@ class Engine:
         """End a request without an answer."""
         run.ended = self.now
         self.tally.refused(run, reason)
+        self.policy.refused(self, run)
         self._simulation.followed(run)
 
     def admit(self) -> None:

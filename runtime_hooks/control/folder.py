@@ -6,21 +6,19 @@ own engine among those of others.
 
 from __future__ import annotations
 
-import multiprocessing
 import os
-import secrets
 import stat
 import tempfile
 from pathlib import Path
 from typing import Final
 
 from runtime_hooks.routing.routes import SUFFIX
+from runtime_hooks.settings.switch import mark_server
 from spec.language.errors import SpecError
 
 __all__ = [
     "default_folder",
     "make_private",
-    "mark_server",
     "name_of_socket",
     "own_sockets",
     "routes_of_server",
@@ -29,8 +27,6 @@ __all__ = [
 ]
 
 _SUFFIX: Final = ".sock"
-_MARK: Final = "RESIDENT_CLAIMS_SERVER"
-_marked = ""
 
 
 def default_folder() -> Path:
@@ -57,19 +53,6 @@ def make_private(folder: Path) -> None:
         raise SpecError(f"{folder} is no folder", _REMEDY)
     if found.st_uid != os.getuid() or stat.S_IMODE(found.st_mode) & 0o077:
         raise SpecError(f"others may enter the folder {folder}", "chmod 700, or name another")
-
-
-def mark_server() -> str:
-    """The mark of this server, which the processes inherit that it starts.
-
-    The first process of a server makes it, also where it was itself started by a marked one.
-    """
-    global _marked
-    if not _marked:
-        inherited = os.environ.get(_MARK, "") if multiprocessing.parent_process() else ""
-        _marked = inherited if inherited.isalnum() else secrets.token_hex(4)
-        os.environ[_MARK] = _marked
-    return _marked
 
 
 def name_of_socket(engine: str) -> str:

@@ -17,7 +17,6 @@ from runtime_hooks.claims.ownership import prepare
 from runtime_hooks.control.folder import (
     default_folder,
     make_private,
-    mark_server,
     name_of_socket,
     routes_of_server,
 )
@@ -37,6 +36,7 @@ from runtime_hooks.settings.config import (
     load_ahead,
     quotas_line,
 )
+from runtime_hooks.settings.switch import mark_server
 from runtime_hooks.trace.faults import LOG, not_armed
 from runtime_hooks.trace.file import TraceFile
 from runtime_hooks.trace.inline import Inline

@@ -10,9 +10,10 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from runtime_hooks.claims.metadata import CHANGE, CLAIM, PIN, RELEASE, RENEW, TRY
-from runtime_hooks.claims.ownership import CALLER
+from runtime_hooks.claims.ownership import CALLING
 from runtime_hooks.claims.qualified import ClaimNames
 from runtime_hooks.routing.prefix import prefixes_of
+from runtime_hooks.settings.switch import mark_server
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -42,7 +43,10 @@ where it is not.
 
 _ROUTE: Final = "resident_claims_route"
 _ELSEWHERE: Final = "resident_claims_elsewhere"
-_MARKS: Final = (_ROUTE, _ELSEWHERE)  # among a request's extra arguments; only routers write them
+_MARKS: Final = (_ROUTE, _ELSEWHERE)
+"""The marks among a request's extra arguments. Each begins with the mark of the server, which its
+processes alone know, so that an engine takes no mark of a client.
+"""
 
 
 def marked(
@@ -56,21 +60,25 @@ def marked(
     """
     made = {name: value for name, value in (extra or {}).items() if name not in _MARKS}
     if choice is not None and choice.cost is not None:
-        made[_ROUTE] = [choice.cost, f"rank {choice.rank}"]
+        made[_ROUTE] = [mark_server(), choice.cost, f"rank {choice.rank}"]
     if elsewhere:
-        made[_ELSEWHERE] = True
+        made[_ELSEWHERE] = [mark_server()]
     return made or None
 
 
 def route_in(extra: Mapping[str, Any] | None) -> tuple[int, str] | None:
-    """The cost and the rank of a request's route; None where it has none."""
-    route = (extra or {}).get(_ROUTE)
-    return None if route is None else (int(route[0]), str(route[1]))
+    """The cost and the rank of a request's route; None where no router of this server gave one."""
+    match (extra or {}).get(_ROUTE):
+        case [server, cost, worker] if server == mark_server():
+            return int(cost), str(worker)
+    return None
 
 
 def goes_elsewhere(extra: Mapping[str, Any] | None) -> bool:
-    """Whether a request is sent to another rank where it does not fit beside claims."""
-    return _ELSEWHERE in (extra or {})
+    """Whether a router of this server sends a request to another rank where it does not fit beside
+    claims.
+    """
+    return (extra or {}).get(_ELSEWHERE) == [mark_server()]
 
 
 class Asked(NamedTuple):
@@ -195,9 +203,9 @@ class Router:
             stated = metadata.get(key)
             if not isinstance(stated, dict):
                 continue
-            owner, caller = stated.get("owner_scope", ""), metadata.get(CALLER)
-            if self._qualified:
-                owner = caller.get("scope") if isinstance(caller, dict) else None
+            owner = stated.get("owner_scope", "")
+            if self._qualified:  # the request may name any caller: the engine checks the proof
+                owner = CALLING.get() or None
             if not isinstance(owner, str):
                 continue
             if isinstance(claim_id := stated.get("claim_id"), str):

@@ -124,6 +124,9 @@ class Policy:
     def ended(self, engine: Host, run: Run) -> None:
         """A request has its answer; its blocks are free, as far as no policy holds them."""
 
+    def refused(self, engine: Host, run: Run) -> None:
+        """A request was refused; it has no blocks."""
+
     def wakes(self, engine: Host, what: Any) -> None:
         """A time given to `engine.wake` has come."""
 

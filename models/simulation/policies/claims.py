@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal
 
@@ -34,10 +35,10 @@ class _Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How claims are chosen, and how far they go.
 
     `on` is what is claimed: the prefix that a prompt shares with `shared` sessions, or the prompt
-    of each turn that calls a tool, until the next turn of its session ends. `quota` is the share of
-    a pool that claims may have; `ttl` is in seconds, and endless by default, except for `expiring`.
-    A request that does not fit waits `defer` seconds before it is refused. `tier` are the blocks of
-    the tier of `offloadable`.
+    of each turn that calls a tool, until a later one is claimed or the last one ends. `quota` is
+    the share of a pool that claims may have; `ttl` is in seconds, and endless by default, except
+    for `expiring`. A request that does not fit waits `defer` seconds before it is refused. `tier`
+    are the blocks of the tier of `offloadable`.
     """
 
     mode: Mode = Mode.HARD_PROTECTED
@@ -172,21 +173,29 @@ class Claims(Policy):
         return run.needed - shared
 
     def _blockers(self, over: int, but: Sequence[int] = ()) -> list[_Claim]:
-        """Claims without which a request fits, the largest first; none where there are too few.
+        """A minimal set of claims without which a request fits, the largest first; none where all
+        are too few.
+
+        Source: `blockers` in `runtime_hooks/claims/capacity.py`.
 
         Args:
             but: leave out the claims that begin with this key: the request shares their blocks.
         """
-        chosen, owned, freed = list[_Claim](), dict(self._owned), 0
-        for claim in sorted(self._claims.values(), key=lambda each: -len(each.keys)):
-            if freed >= over:
-                break
-            if claim.keys[0] not in but:
-                for key in claim.keys:
-                    owned[key] -= 1
-                    freed += not owned[key]
-                chosen.append(claim)
-        return chosen if freed >= over else []
+        named = [claim for claim in self._claims.values() if claim.keys[0] not in but]
+        named.sort(key=lambda claim: (-len(claim.keys), claim.name))
+        owners = Counter(key for claim in named for key in claim.keys)
+        free = {key for key, count in owners.items() if count == self._owned[key]}
+        spare, needed = len(free) - over, list[_Claim]()
+        if spare < 0:
+            return []
+        for claim in reversed(named):
+            kept = free.intersection(claim.keys)
+            if len(kept) > spare:
+                needed.append(claim)
+            else:
+                spare -= len(kept)
+                free -= kept
+        return needed[::-1]
 
     def _claim(self, engine: Host, name: str, keys: tuple[int, ...], run: Run) -> _Claim | None:
         """Accept a claim, if it is within the quota and all requests fit beside it.
@@ -278,14 +287,23 @@ class Claims(Policy):
         session = run.request.session
         if self._options.on != "turn" or session is None:
             return
-        before, made = self._turns.pop(session, None), None
-        full = run.keys[: run.request.prompt // engine.block]
-        if run.request.tool is not None and full:
+        before = self._turns.get(session)
+        if run.request.tool is None:
+            self._turns.pop(session, None)
+        else:
+            full = run.keys[: run.request.prompt // engine.block]
+            if not full or any(key not in engine.pool for key in full):
+                return
             made = self._claim(engine, f"turn:{run.request.id}", full, run)
-        if made is not None:
+            if made is None:
+                return
             self._turns[session] = made
         if before is not None and before.live:
             self._end(engine, before, "released")
+
+    def refused(self, engine: Host, run: Run) -> None:
+        """End the claim of a session whose last turn is refused."""
+        self.ended(engine, run)
 
     def wakes(self, engine: Host, what: Any) -> None:
         """A claim's time or a request's wait is over."""

@@ -146,6 +146,37 @@ class TestPolicies:
         found, rows = played("claim:mode=demotable,quota=0.6,defer=0.5,ttl=1", 10, *ones)
         assert 7 == len(rows) == found.served + sum(found.refused.values())
 
+    def test_minimal(self) -> None:
+        """Each claim that is named, or yields, is needed for the room that a request lacks: not the
+        largest one, of which a smaller one owns three blocks, too."""
+        ones = (
+            *(request(name, at, (1, 2, 3, 4, 5)) for name, at in (("a", 0), ("b", 1))),
+            request("c", 2, (1, 2, 3, 6)),
+            *(request(name, at, (20, 21, 22, 23)) for name, at in (("d", 3), ("e", 4))),
+            request("large", 5, tuple(range(30, 37))),
+        )
+        found, rows = played("claim:quota=1", 13, *ones)
+        assert (3, ["prefix:2"]) == (found.claims["accepted"], rows["large"].blockers)
+        found, rows = played("claim:mode=demotable,quota=1", 13, *ones)
+        assert (1, None) == (found.claims["demoted"], rows["large"].refused)
+
+    def test_turns(self) -> None:
+        """The claim of a turn stays where that of the next one is rejected, and ends where the last
+        turn of its session is served or refused."""
+        first = request("t1", 0, (1, 2, 3), session="s", tool="tool")
+        for blocks, tool, ends in (
+            (9, "tool", {"accepted": 1, "rejected": 1}),
+            (9, None, {"accepted": 1, "released": 1}),
+            (40, "tool", {"accepted": 2, "released": 1}),
+        ):
+            second = request("t2", 1, (1, 2, 3, 4, 5), session="s", tool=tool, after="t1")
+            found, _ = played("claim:on=turn,quota=0.4", blocks, first, second)
+            assert ends == {how: found.claims[how] for how in ends.keys() & found.claims.keys()}
+        other = request("o1", 0.1, (10, 11, 12), session="o", tool="tool")
+        last = request("t2", 1, tuple(range(20, 27)), session="s", after="t1")
+        found, rows = played("claim:on=turn,quota=1", 12, first, other, last)
+        assert ("hard_protected", 1) == (rows["t2"].refused, found.claims["released"])
+
     def test_quota(self) -> None:
         """No claim goes beyond the quota."""
         found, _ = played("claim:quota=0.3", 8, *PRESSURE)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from runtime_hooks.claims.ownership import CALLING
 from runtime_hooks.routing.prefix import prefixes_of
 from runtime_hooks.routing.router import (
     Asked,
@@ -129,15 +130,21 @@ class TestNames:
             assert Choice(None, "balancer") == server.choose(request="3rd", **metadata)
 
     def test_owners(self, tmp_path: Path) -> None:
-        """Where callers are authenticated an id is its owner's own, whoever else is stated."""
+        """Where callers are authenticated an id is its caller's own, whoever the request names as
+        its owner or its caller."""
         server = Server(tmp_path, qualified=True)
         server.claims(0, "tenant-a/x")
         server.claims(1, "tenant-b/x")
         stated = {"claim_id": "x", "owner_scope": "tenant-b"}
-        for rank, owner in enumerate(("tenant-a", "tenant-b")):
-            caller = {"resident_claims_caller": {"scope": owner}}
-            assert Choice(rank, "name") == server.choose(release_claim=stated, **caller)
-        assert Choice(None, "balancer") == server.choose(release_claim=stated)
+        forged = {"resident_claims_caller": {"scope": "tenant-b"}}
+        for owner, choice in (
+            ("tenant-a", Choice(0, "name")),
+            ("tenant-b", Choice(1, "name")),
+            ("", Choice(None, "balancer")),
+        ):
+            before = CALLING.set(owner)
+            assert choice == server.choose(release_claim=stated, **forged)
+            CALLING.reset(before)
 
     def test_gone(self, server: Server) -> None:
         """A rank that vLLM no longer counts is none."""
@@ -168,6 +175,16 @@ class TestCost:
             assert ((3, "rank 1"), True) == (route_in(sent), goes_elsewhere(sent))
             assert (extra, extra) == (marked(sent), marked(sent, Choice(1, "name")))
             assert (None, False) == (route_in(extra), goes_elsewhere(extra))
+
+    @pytest.mark.parametrize("mark", [True, 7, "x", None, {}, [], [3, "rank 1"], ["", 3, "rank 1"]])
+    def test_forged(self, mark: object) -> None:
+        """An engine takes no mark that does not begin with the mark of its server, such as one that
+        a client sends around the router."""
+        extra = {"resident_claims_route": mark, "resident_claims_elsewhere": mark}
+        assert (None, False) == (route_in(extra), goes_elsewhere(extra))
+        sent = marked({}, Choice(1, "prefix", cost=3), elsewhere=True)
+        assert sent is not None
+        assert extra.keys() == sent.keys()
 
 
 class TestElsewhere:
