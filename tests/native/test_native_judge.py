@@ -153,7 +153,7 @@ def test_ids_again() -> None:
 @pytest.mark.parametrize("held", [2**10, 2**20 + 1, 2**31, 2**53])
 def test_large_loads(held: int) -> None:
     """Both judges refuse a load of which the number alone is stated, and is very large."""
-    lines = [
+    lines: list[Event | StreamMark] = [
         *claim(mode="offloadable", footprint=2**40),
         event("load_finished", claim_id="a", request_id="r", held=held),
     ]
@@ -164,7 +164,7 @@ def test_large_loads(held: int) -> None:
 
 def _spent(blocks: list[int]) -> float:
     """Seconds of processor time in which the core takes a stream that caches these blocks."""
-    lines = [
+    lines: list[Event | StreamMark] = [
         event("block_cached", block_ids=(block,), keys=(f"k{block}",), sequence=at)
         for at, block in enumerate(blocks)
     ]
