@@ -162,6 +162,13 @@ def test_large_loads(held: int) -> None:
     assert (Code.UNCLEAR_AMOUNT if large else Code.COPY_NOT_THERE) is found.code
 
 
+def test_large_predicates() -> None:
+    """A claim of as many blocks as may be stated takes both judges no longer than a small one."""
+    began = time.process_time()
+    agreed([*claim(mode="offloadable", blocks=2**31 - 1, keys=("k0", "k1"))])
+    assert time.process_time() - began < 10
+
+
 def _spent(blocks: list[int]) -> float:
     """Seconds of processor time in which the core takes a stream that caches these blocks."""
     lines: list[Event | StreamMark] = [
