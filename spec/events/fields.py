@@ -111,7 +111,7 @@ FIELDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "held": (
             "blocks",
             "found by a look-up or brought back, from the first needed on; a look-up without it "
-            "shows nothing",
+            "shows nothing, and a load of more than 1,048,576 states which",
         ),
         "asked": (
             "blocks",

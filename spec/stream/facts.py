@@ -23,6 +23,8 @@ _ROUTES: Final = frozenset({Kind.REQUEST_ROUTED, Kind.REUSE_SERVED})
 _GONE: Final = frozenset({Kind.BLOCK_EVICTED, Kind.BLOCK_LOST})
 _CACHED: Final = Kind.BLOCK_CACHED
 _LOADED: Final = Kind.LOAD_FINISHED
+_MOST_LOADED: Final = 2**20
+"""The most blocks of a load of which their number alone is stated."""
 _HOST: Final = "cpu"
 """The tier of facts that state none."""
 
@@ -151,6 +153,9 @@ class Facts:
             return [obj.key(group, at) for at in event.positions]
         if event.kind is _LOADED and event.held is not None and claim is not None:
             end = min(claim.start + event.held, claim.extent)
+            if end - claim.start > _MOST_LOADED:
+                text = f"a load of more than {_MOST_LOADED} blocks does not state which"
+                raise Contradiction(Code.UNCLEAR_AMOUNT, text)
             return [obj.key(group, at) for at in range(claim.start, end)]
         return []
 

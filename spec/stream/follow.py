@@ -128,8 +128,8 @@ def _measure(claim: Claim, at: Moment) -> None:
     facts[AT["host"]] = FIELDS["stored"](at, claim)
     facts[AT["whole"]] = FIELDS["restorable"](at, claim)
     if "predicate" in claim.stated:
-        needed = pool.needs(claim.obj, claim.start, claim.start + claim.threshold)
-        facts[AT["copied"]] = facts[AT["copied"]] or any(map(pool.in_tiers, needed))
+        copied = pool.has_copy(claim.obj, claim.start, claim.start + claim.threshold)
+        facts[AT["copied"]] = facts[AT["copied"]] or copied
     for scope in claim.requests.values():
         if scope.facts[REQ["seen"]]:
             scope.facts[REQ["away"]] = lead < claim.threshold

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from spec.stream.breaks import Contradiction
@@ -318,6 +319,18 @@ class Pool:
     def needs(self, obj: Object, start: int, end: int) -> Iterator[Key]:
         """The keys that a hit on these positions of an object needs, in every group."""
         return (obj.key(n, at) for n, g in self.groups.items() for at in g.needs(start, end))
+
+    def has_copy(self, obj: Object, start: int, end: int) -> bool:
+        """Whether another tier has a copy of a key that a hit on these positions needs.
+
+        Positions of which nothing was stated have none.
+        """
+        known = max((len(obj.contents), *(at + 1 for _, at in obj.places)))
+        return any(
+            self.in_tiers(obj.key(number, at))
+            for number, group in self.groups.items()
+            for at in takewhile(known.__gt__, group.needs(start, end))
+        )
 
     def size(self, start: int, end: int) -> int:
         """How many blocks a hit on these positions needs, in all groups."""

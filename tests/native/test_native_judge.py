@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -15,13 +17,22 @@ from monitor.native import CoreError
 from monitor.native.judge import NativeJudge
 from spec.claims.states import Mode
 from spec.events.canonical import Event, StreamMark, as_jsonl
-from spec.stream.breaks import line_of
+from spec.stream.breaks import Limits, line_of
+from spec.stream.codes import Code
 from spec.stream.pool import Group
 from tests.golden.traces import of_files
-from tests.native.differential import Judged, compared, differs, lines_of, native_of, read
+from tests.native.differential import (
+    USUAL,
+    Judged,
+    compared,
+    differs,
+    lines_of,
+    native_of,
+    read,
+)
 from tests.native.mutated import canonical, mutated
 from tests.native.run import run
-from tests.spec.stream.streams import claim, event, mark, numbered
+from tests.spec.stream.streams import claim, ended, event, mark, numbered, of
 from tests.spec.stream.test_pool import GROUPS
 from tests.streams.traffic import Traffic, as_events
 
@@ -85,11 +96,7 @@ def test_groups(groups: dict[int, Group], end: int, data: st.DataObject) -> None
     held, asked = data.draw(st.tuples(st.integers(0, end), st.integers(0, end)))
     lines.append(event("request_arrived", request_id="r", needed=1, usable=9))
     lines.append(event("prefix_lookup", claim_id="a", request_id="r", held=held, asked=asked))
-    streams, judge = Judged(None), native_of(None)
-    for number, line in enumerate(numbered(lines), 1):
-        judge.take(line, (number, line.sequence))
-        streams[""].take(line)
-        assert compared(streams, judge, number) is None
+    agreed(lines)
 
 
 @pytest.mark.parametrize("kind", ["stream_opened", "stream_restated"])
@@ -104,11 +111,7 @@ def test_groups_late(kind: str, place: int) -> None:
         event("block_evicted", block_ids=(1, 2)),
     ]
     lines.insert(place, mark(kind, groups=((0, "full"), (1, "window", 1))))
-    streams, judge = Judged(None), native_of(None)
-    for number, line in enumerate(numbered(lines), 1):
-        judge.take(line, (number, line.sequence))
-        streams[""].take(line)
-        assert compared(streams, judge, number) is None
+    agreed(lines)
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2, 5])
@@ -126,6 +129,65 @@ def test_snapshot(seed: int) -> None:
         first.take(line_of(given, number), (number, given.sequence), given.stream)
         streams[given.stream].take(line_of(given, number))
         assert compared(streams, first, number) is None
+
+
+def agreed(lines: list[Event | StreamMark], limits: Limits = USUAL) -> Judged:
+    """The streams of these lines, on which both judges agree after each."""
+    streams, judge = Judged(None, limits), native_of(None, limits)
+    for number, line in enumerate(numbered(lines), 1):
+        judge.take(line, (number, line.sequence))
+        streams[""].take(line)
+        assert compared(streams, judge, number) is None
+    return streams
+
+
+def test_ids_again() -> None:
+    """An id that ends twice takes the place of one id among those that are remembered."""
+    lines: list[Event | StreamMark] = []
+    for name in "bacacb":
+        lines += [*claim(name), *ended(name)]
+    findings = of(agreed(lines, Limits(ended=1, ids=3))[""].judge, "b").findings.values()
+    assert {Code.ID_REUSED} == {each.reason.code for each in findings if each.reason}
+
+
+@pytest.mark.parametrize("held", [2**10, 2**20 + 1, 2**31, 2**53])
+def test_large_loads(held: int) -> None:
+    """Both judges refuse a load of which the number alone is stated, and is very large."""
+    lines: list[Event | StreamMark] = [
+        *claim(mode="offloadable", footprint=2**40),
+        event("load_finished", claim_id="a", request_id="r", held=held),
+    ]
+    (found,) = agreed(lines)[""].judge.breaks
+    large = held > 2**20
+    assert (Code.UNCLEAR_AMOUNT if large else Code.COPY_NOT_THERE) is found.code
+
+
+def test_large_predicates() -> None:
+    """A claim of as many blocks as may be stated takes both judges no longer than a small one."""
+    began = time.process_time()
+    agreed([*claim(mode="offloadable", blocks=2**31 - 1, keys=("k0", "k1"))])
+    assert time.process_time() - began < 10
+
+
+def _spent(blocks: list[int]) -> float:
+    """Seconds of processor time in which the core takes a stream that caches these blocks."""
+    lines: list[Event | StreamMark] = [
+        event("block_cached", block_ids=(block,), keys=(f"k{block}",), sequence=at)
+        for at, block in enumerate(blocks)
+    ]
+    text, judge = as_jsonl(lines), native_of(None)
+    began = time.process_time()
+    judge.feed(text, 1)
+    return time.process_time() - began
+
+
+def test_numbers_that_collide() -> None:
+    """Numbers of blocks that a product of fixed factors puts near each other cost no more."""
+    count, slots = 8_000, 1 << 14
+    products = ((n, (n | 1 << 31) * 0x517C_C1B7_2722_0A95 % 2**64) for n in range(10**9))
+    near = (n for n, product in products if (product ^ product >> 29) % slots < 64)
+    chosen = [*islice(near, count)]
+    assert min(_spent(chosen) for _ in range(3)) < 4 * _spent([*range(count)])
 
 
 def enlarged(given: Event | StreamMark) -> Event | StreamMark:

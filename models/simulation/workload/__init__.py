@@ -67,8 +67,8 @@ def read_workload(
         DocumentError: a line of the file is wrong; `line` has its number.
         SpecError: the file cannot be read, or the text states no workload.
     """
-    if limit is not None and limit < 1:
-        raise SpecError("a limit of no requests", "give --limit a positive number")
+    if limit is not None and not 1 <= limit <= MOST:
+        raise SpecError(f"a limit of {limit} requests", f"give --limit from 1 to {MOST}")
     if block is not None and not 1 <= block <= 1 << 20:
         raise SpecError(f"blocks of {block} tokens", "give --block the tokens of a block")
     if spec.startswith(PREFIX):

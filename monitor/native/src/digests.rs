@@ -39,8 +39,11 @@ impl Digests {
         self.buckets.get(bucket).is_some_and(|all| all.chunks_exact(KEPT).any(|each| each == kept))
     }
 
-    /// Remember a text that is not contained.
+    /// Remember a text; one that came before keeps its place.
     pub fn add(&mut self, text: &[u8]) {
+        if self.contains(text) {
+            return;
+        }
         let (bucket, kept) = self.digest(text);
         self.buckets.resize_with(BUCKETS, Vec::new);
         let all = &mut self.buckets[bucket];

@@ -69,6 +69,9 @@ fn gone(kind: event::Kind) -> bool {
     kind == event::BLOCK_EVICTED || kind == event::BLOCK_LOST
 }
 
+/// The most blocks of a load of which their number alone is stated.
+const LOADED: u64 = 1 << 20;
+
 /// Call a function with the claims that may need a key, each with the position: of a group with a
 /// window none before the window of the shortest prefix that is enough.
 fn needing(
@@ -107,7 +110,7 @@ impl Facts<'_> {
         }
         let mut keys = std::mem::take(&mut self.effect.keys);
         keys.clear();
-        self.keys(event, claim, object, &mut keys);
+        self.keys(event, claim, object, &mut keys)?;
         if object.is_none() && !gone(kind) && kind != event::BLOCK_CACHED {
             self.named_by_blocks(event, &keys)?;
         }
@@ -165,7 +168,9 @@ impl Facts<'_> {
     }
 
     /// The keys that a fact states, by their names or by positions of what it is about.
-    fn keys(&self, event: &Event, claim: Option<u32>, object: Option<u32>, keys: &mut Vec<Key>) {
+    fn keys(
+        &self, event: &Event, claim: Option<u32>, object: Option<u32>, keys: &mut Vec<Key>,
+    ) -> Fine {
         let group = event.group.unwrap_or(0);
         if !event.keys.is_empty() {
             let of_object = object.and_then(|object| self.objects.get(object).identity);
@@ -174,21 +179,30 @@ impl Facts<'_> {
                 let identity = stated.or_else(|| self.objects.identity_of(content));
                 Key::content(identity, group, content)
             };
-            return keys.extend(event.keys.iter().map(key));
+            keys.extend(event.keys.iter().map(key));
+            return Ok(());
         }
-        let Some(object) = object.map(|object| self.objects.get(object)) else { return };
+        let Some(object) = object.map(|object| self.objects.get(object)) else { return Ok(()) };
         let key = |at: u64| self.objects.key(object, group, at);
         if !event.positions.is_empty() {
-            return keys.extend(event.positions.iter().map(|at| key(*at)));
+            keys.extend(event.positions.iter().map(|at| key(*at)));
+            return Ok(());
         }
         if let (Some(held), Some(claim)) = (event.held, claim) {
             if event.kind == event::LOAD_FINISHED {
                 let claim = &self.claims[claim];
                 let start = claim.start() as u64;
                 let end = (start + held as u64).min(claim.extent());
+                if end.saturating_sub(start) > LOADED {
+                    return contradiction(
+                        Code::UnclearAmount,
+                        format!("a load of more than {LOADED} blocks does not state which"),
+                    );
+                }
                 keys.extend((start..end).map(key));
             }
         }
+        Ok(())
     }
 
     /// A fact is about a group that the stream has, and a copy about another tier.

@@ -173,10 +173,9 @@ pub fn measure(run: &mut Run, tables: &Tables, object: u32) {
             continue;
         }
         let (stores, restores) = (fields::stores(run, claim), fields::restores(run, claim));
-        let copied = claim.predicate.is_some_and(|of| {
-            let absent = |key| !run.pool.in_tiers(key);
-            !run.pool.needs((&run.objects, own), of.start(), of.end(), absent)
-        });
+        let copied = claim
+            .predicate
+            .is_some_and(|of| run.pool.has_copy((&run.objects, own), of.start(), of.end()));
         let claim = &mut run.claims[number];
         let whole = i64::from(lead >= claim.threshold());
         let facts = &mut claim.facts;

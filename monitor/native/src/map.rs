@@ -1,18 +1,25 @@
 //! Maps and sets that are small: tables of row numbers over lists of rows.
 
-use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher};
+use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 use std::num::NonZeroU32;
+use std::sync::OnceLock;
 
 use crate::names::Name;
 use crate::store::{Bytes, Store};
 
-/// A hasher of keys that are small and not chosen by anybody.
-#[derive(Default)]
-pub struct Fast(u64);
+/// A fast hasher of keys that are small. A stream chooses numbers of blocks and positions, so it
+/// begins with a random number: nobody can choose keys that collide.
+struct Fast(u64);
+
+/// The halves of a product of 128 bits in one.
+pub fn fold(a: u64, b: u64) -> u64 {
+    let wide = u128::from(a) * u128::from(b);
+    (wide as u64) ^ ((wide >> 64) as u64)
+}
 
 impl Hasher for Fast {
     fn finish(&self) -> u64 {
-        self.0 ^ (self.0 >> 29)
+        self.0
     }
     fn write(&mut self, bytes: &[u8]) {
         bytes.iter().for_each(|byte| self.write_u64(u64::from(*byte)));
@@ -24,7 +31,7 @@ impl Hasher for Fast {
         self.write_u64(u64::from(value));
     }
     fn write_u64(&mut self, value: u64) {
-        self.0 = (self.0.rotate_left(5) ^ value).wrapping_mul(0x517c_c1b7_2722_0a95);
+        self.0 = fold(self.0 ^ value, 0x9e37_79b9_7f4a_7c15);
     }
     fn write_usize(&mut self, value: usize) {
         self.write_u64(value as u64);
@@ -39,7 +46,10 @@ pub trait Key: Copy + Eq + Hash + Store {}
 impl<K: Copy + Eq + Hash + Store> Key for K {}
 
 fn hash<K: Key>(key: &K) -> u64 {
-    BuildHasherDefault::<Fast>::default().hash_one(key)
+    static SEED: OnceLock<u64> = OnceLock::new();
+    let mut hasher = Fast(*SEED.get_or_init(|| RandomState::new().hash_one(0u8)));
+    key.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// Finds the rows of a list by the hashes of their keys. It holds numbers of rows alone, so the list

@@ -4,7 +4,7 @@
 use std::hash::{BuildHasher, RandomState};
 use std::num::NonZeroU32;
 
-use crate::map::Index;
+use crate::map::{fold, Index};
 use crate::store::{Bytes, Store};
 
 /// A text, or a whole number. Numbers below 2^31 are in the name itself.
@@ -89,10 +89,6 @@ impl Default for Names {
 
 /// A fast hash of bytes.
 pub fn hash(bytes: &[u8], seed: u64) -> u64 {
-    let fold = |a: u64, b: u64| {
-        let wide = u128::from(a) * u128::from(b);
-        (wide as u64) ^ ((wide >> 64) as u64)
-    };
     let mut state = seed ^ (bytes.len() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mut chunks = bytes.chunks_exact(8);
     for chunk in &mut chunks {

@@ -322,6 +322,16 @@ impl Pool {
         })
     }
 
+    /// Whether another tier has a copy of a key that a hit on these positions needs. Of positions
+    /// of which nothing was stated none has one.
+    pub fn has_copy(&self, (objects, object): On, start: i64, end: i64) -> bool {
+        let known = object.known();
+        self.groups.iter().any(|(number, group)| {
+            let mut stated = group.needs(start, end).take_while(|at| *at < known);
+            stated.any(|at| self.in_tiers(objects.key(object, *number, at as u64)))
+        })
+    }
+
     /// How many blocks a hit on these positions needs, in all groups.
     pub fn size(&self, start: i64, end: i64) -> i64 {
         self.groups.iter().map(|(_, group)| group.needs(start, end).size_hint().0 as i64).sum()

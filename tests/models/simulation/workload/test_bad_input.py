@@ -284,7 +284,7 @@ class TestFiles:
             read_workload(str(path))
 
     def test_options(self, tmp_path: Path) -> None:
-        """--block is refused where the workload states it, and a limit of none."""
+        """--block is refused where the workload states it, and a limit of none or of too many."""
         path = tmp_path / "w.jsonl"
         path.write_bytes(dynamo())
         for spec, block in ((str(path), 512), ("agents:", 16), (str(path), 0)):
@@ -292,3 +292,5 @@ class TestFiles:
                 read_workload(spec, block=block)
         with pytest.raises(SpecError, match="--limit"):
             read_workload(str(path), limit=0)
+        with pytest.raises(SpecError, match="--limit"):
+            read_workload(str(path), limit=2**63)
