@@ -198,10 +198,10 @@ def digests(sheet: Sheet) -> None:
         engine = Engine(Path(folder), 80, **offloading())
         engine.serve(("first", 1))
         worker, number = get_kv_transfer_group().connector_worker.worker, itertools.count()
-        ids = SimpleNamespace(block_ids=numpy.arange(1, 61))
+        ids = SimpleNamespace(block_ids=numpy.arange(1, 61), group_sizes=(60,))
 
         def copy(submit: Callable[..., object], check: bool) -> float:
-            worker._check = check
+            worker._compares = check
             began = time.perf_counter_ns()
             for _ in range(10):
                 submit(next(number), ids, ids)
@@ -209,7 +209,7 @@ def digests(sheet: Sheet) -> None:
             return (time.perf_counter_ns() - began) / 10 / 1_000
 
         def load(check: bool) -> float:
-            worker._check, turn = check, next(number)
+            worker._compares, turn = check, next(number)
             for name, blocks in (("prompt", 60), ("filler", 1), ("pressing", 75)):
                 engine.serve((f"{name} {turn}", blocks))
             began = time.perf_counter()
@@ -221,6 +221,7 @@ def digests(sheet: Sheet) -> None:
         for what, submit in (("store", worker.submit_store), ("load", worker.submit_load)):
             figures = compare(partial(copy, submit, False), partial(copy, submit, True))
             sheet.show(f"digests: a {what} of 60 blocks", *figures, None)
+        assert not worker.faults, "what is measured failed"
         engine.close()
 
 

@@ -78,14 +78,15 @@ class _Requests:
 
         What is cached in it, no line states: no round with the monitor may come after it.
         """
-        kept = [(owner, name, vars(owner)[name]) for owner, name in self._wraps._wrapped]
-        for owner, name, _ in kept:
-            delattr(owner, name)
+        wrapped = [*self._wraps._wrapped]
+        kept = [(owner, name, vars(owner)[name]) for owner, name, _ in wrapped]
+        self._wraps.remove()
         try:
             return self._round(monitor=False)
         finally:
             for owner, name, method in kept:
                 setattr(owner, name, method)
+            self._wraps._wrapped = wrapped
 
     def _round(self, *, monitor: bool) -> _Cost:
         switch = self.switch
