@@ -27,6 +27,15 @@ LOADED: Final = replace(
     more=lambda folder: saving(folder / "saved"),
 )
 
+LOADED_AGAIN: Final = (
+    ("prefix", 13, claim("claim:p", 12, Mode.OFFLOADABLE)),
+    ("filler", 1),
+    ("active", 18),
+    ("more", 18),
+    ("prefix", 13),
+)
+"""With several caches: a claim whose blocks others take, and a request that needs them again."""
+
 
 def tiers(folder: Path) -> dict[str, Any]:
     """A tier in host memory, and one on disk behind it."""
@@ -37,13 +46,7 @@ def tiers(folder: Path) -> dict[str, Any]:
 TRIED_LATER: Final = {
     "several caches, a load that fails": Row(
         Mode.OFFLOADABLE,
-        (
-            ("prefix", 13, claim("claim:p", 12, Mode.OFFLOADABLE)),
-            ("filler", 1),
-            ("active", 18),
-            ("more", 18),
-            ("prefix", 13),
-        ),
+        LOADED_AGAIN,
         code=0,
         ends="0 0 0 0 not_restored",
         victims=34,
@@ -134,13 +137,7 @@ TRIED_LATER: Final = {
     ),
     "several tiers, several caches": Row(
         Mode.OFFLOADABLE,
-        (
-            ("prefix", 13, claim("claim:p", 12, Mode.OFFLOADABLE)),
-            ("filler", 1),
-            ("active", 18),
-            ("more", 18),
-            ("prefix", 13),
-        ),
+        LOADED_AGAIN,
         code=0,
         ends="0 0 0 0 12",
         victims=36,
