@@ -168,7 +168,7 @@ def _parts(asked: Asked, found: Found) -> dict[Mode | None, _Part]:
                 part = parts.setdefault(claim.mode, _Part([], Ended()))
                 part.claims.append((stream, claim))
         if asked.claim is None:
-            for mode in dict.fromkeys(mode for mode, _ in stream.ended.verdicts):
+            for mode in {mode for mode, _ in stream.ended.verdicts}:
                 parts.setdefault(mode, _Part([], Ended())).ended.join(stream.ended.of(mode))
     return parts
 

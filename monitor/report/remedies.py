@@ -37,9 +37,9 @@ def remedy(report: Report) -> str:
         return "leave out --mode, and each claim is judged by the mode that it states"
     if any(found.verdict is Verdict.PENDING for found in findings):
         return "report what is owed, or read the stream until it is due"
-    if report.why.startswith("no ") and any(each.form for each in report.inputs):
-        return "watch it: resident-claims watch REGISTRY FILE --until-eof"
     if report.why.startswith("no "):
+        if any(each.form for each in report.inputs):
+            return "watch it: resident-claims watch REGISTRY FILE --until-eof"
         watched = any(MODES[part.mode].constants["watched"] for part in report.modes)
         return f"state claim_{'registered' if watched else 'accepted'} of each claim"
     if report.events.rejected or not report.modes:
