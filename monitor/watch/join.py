@@ -185,7 +185,7 @@ class Join:
         contents = batch.contents
         if contents is None:  # the form states keys alone
             stores = [each for each in batch.events if each.kind is Kind.BLOCK_CACHED]
-            contents = tuple([Content(e.keys, None, (), 0, e.group or 0, None) for e in stores])
+            contents = [Content(e.keys, None, (), 0, e.group or 0, None) for e in stores]
         blind, veiled = len(self.prefixes.blind), len(self.prefixes.veiled)
         why = self.prefixes.learn(contents)
         if why and len(self.prefixes.blind) == blind:

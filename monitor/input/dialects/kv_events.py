@@ -33,7 +33,8 @@ from monitor.input.kv_events.facts import (
     Gap,
     Malformed,
     Message,
-    check_place,
+    RankNumber,
+    Seconds,
     unpacked,
 )
 from monitor.input.kv_events.joined import joined
@@ -103,17 +104,17 @@ class _Single(msgspec.Struct, frozen=True):
     event: dict[str, Any]
     sequence: _Number | None = None
     event_index: _Number | None = None
-    timestamp: float = 0
-    data_parallel_rank: int | None = None
+    timestamp: Seconds = 0
+    data_parallel_rank: RankNumber | None = None
     endpoint: _Name = ""
 
 
 class _Held(NamedTuple):
-    """Events of one batch that have a line each, and the place of the first."""
+    """A batch whose events have a line each, and the first of them with its place."""
 
     at: At
     single: _Single
-    events: batches.Events | mooncake.Maps
+    batch: batches.Events | mooncake.Maps
     lines: int = 1
     gap: str = ""
     """Why lines of the batch may be missing."""
@@ -276,10 +277,9 @@ class KvEventsDialect(Dialect):
         held = self._held.get(key)
         goes_on = held is not None and _is_next(held, single)
         runtime = self._runtime(single.endpoint, 0, None if goes_on else single.sequence)
-        events = held.events if held and goes_on else self._reader(single, runtime)
+        batch = held.batch if held and goes_on else self._begun(single, runtime)
         try:
-            check_place(single.timestamp, single.data_parallel_rank)
-            events.read(single.event)
+            batch.read(single.event)
         except Malformed as problem:
             raise self._refused(line, "event", problem) from None
         if held is not None and goes_on:
@@ -287,11 +287,14 @@ class KvEventsDialect(Dialect):
             return ()
         found = self._rest(key)
         self._check_count({self._stream_name(*key)}, line)
-        self._held[key] = _Held(at_line(self._file, line, single.sequence), single, events)
+        self._held[key] = _Held(at_line(self._file, line, single.sequence), single, batch)
         return found
 
-    def _reader(self, single: _Single, runtime: Runtime) -> batches.Events | mooncake.Maps:
-        return events_of([single.event], runtime, contents=self._joining is not None)
+    def _begun(self, single: _Single, runtime: Runtime) -> batches.Events | mooncake.Maps:
+        """The batch that begins with an event, which is not read yet."""
+        batch = events_of([single.event], runtime, contents=self._joining is not None)
+        batch.place(single.timestamp, single.data_parallel_rank)
+        return batch
 
     def _rest(self, key: tuple[str, int | None]) -> Sequence[Record]:
         """The records of the batch in hand of an endpoint and a rank."""
@@ -299,8 +302,7 @@ class KvEventsDialect(Dialect):
         if held is None:
             return ()
         single = held.single
-        batch = held.events.batch(single.timestamp, single.data_parallel_rank)
-        return self._records(held.at, single.endpoint, 0, single.sequence, batch, held)
+        return self._records(held.at, single.endpoint, 0, single.sequence, held.batch, held)
 
     def _runtime(self, endpoint: str, run: int, sequence: int | None) -> Runtime:
         """The runtime of an endpoint, as far as the batches of its run before this one say."""

@@ -15,8 +15,9 @@ from monitor.input.kv_events.facts import (
     MOST_GROUPS,
     Batch,
     Content,
-    Facts,
     Malformed,
+    RankNumber,
+    Seconds,
     adapter_extra,
     is_map,
     keys_of,
@@ -81,6 +82,9 @@ SEQUENCE_BYTES: Final = 8
 """The bytes of the sequence number of a message."""
 
 
+_Place = tuple[Seconds | None, RankNumber | None]
+
+
 class _Stored(msgspec.Struct, frozen=True):
     block_hashes: list[Any]
     block_size: int = 0
@@ -128,24 +132,28 @@ def batch_of(value: object, runtime: Runtime = UNKNOWN, *, contents: bool = Fals
     time, events, *rest = value
     if not isinstance(events, list | tuple):
         raise Malformed("the events of a batch are a list")
-    reader = events_of(events, runtime, contents=contents)
+    batch = events_of(events, runtime, contents=contents)
     for each in events:
-        reader.read(each)
+        batch.read(each)
     for _ in rest[1:]:
-        reader.note("batch", "further items")
-    return reader.batch(time, rest[0] if rest else None)
+        batch.note("batch", "further items")
+    try:
+        batch.place(*msgspec.convert((time, rest[0] if rest else None), _Place))
+    except msgspec.ValidationError:
+        raise Malformed("a batch has a time in seconds, and may have a rank") from None
+    return batch
 
 
 def events_of(
     events: list[Any] | tuple[Any, ...], runtime: Runtime, *, contents: bool
 ) -> Events | mooncake.Maps:
-    """The reader of the events of one batch."""
+    """A batch to which events like these are added."""
     if runtime.name == MOONCAKE.name or any(map(mooncake.recognises, events)):
         return mooncake.Maps(runtime)
     return Events(runtime, contents=contents)
 
 
-class Events(Facts):
+class Events(Batch):
     """The events of one batch, which may be read one by one.
 
     Args:

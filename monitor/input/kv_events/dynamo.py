@@ -17,10 +17,11 @@ from msgspec import Meta
 from monitor.input.kv_events.facts import (
     MOST_NUMBER,
     MOST_STREAMS,
-    Facts,
+    Batch,
     Gap,
     Malformed,
     Message,
+    RankNumber,
     is_map,
     struct_of,
     unpacked,
@@ -61,7 +62,7 @@ def recognises(obj: dict[str, object]) -> bool:
 class _Inner(msgspec.Struct, frozen=True):
     event_id: _Number
     data: dict[str, Any] | str
-    dp_rank: int | None = None
+    dp_rank: RankNumber | None = None
 
 
 class _Routed(msgspec.Struct, frozen=True):
@@ -155,18 +156,18 @@ def _message(item: Any, form: str, others: set[str] | frozenset[str] = frozenset
         raise Malformed("a RouterEvent is a map")
     routed = struct_of("RouterEvent", item, _Routed)
     event = struct_of("event", routed.event, _Inner)
-    facts = _Routes(form)
-    facts.check_fields("envelope", others, frozenset())
-    facts.check_fields("RouterEvent", item.keys(), frozenset(_Routed.__struct_fields__))
-    facts.check_fields("event", routed.event.keys(), frozenset(_Inner.__struct_fields__))
-    facts.read(event.data, routed.storage_tier)
+    batch = _Routes(form)
+    batch.check_fields("envelope", others, frozenset())
+    batch.check_fields("RouterEvent", item.keys(), frozenset(_Routed.__struct_fields__))
+    batch.check_fields("event", routed.event.keys(), frozenset(_Inner.__struct_fields__))
+    batch.read(event.data, routed.storage_tier)
+    batch.place(None, event.dp_rank)
     if isinstance(routed.worker_id, int) and routed.worker_id >= _WORD:
         raise Malformed("worker_id is a number of 64 bits or a text")
-    worker = f"worker {routed.worker_id}"
-    return Message(worker, event.event_id, facts.batch(None, event.dp_rank))
+    return Message(f"worker {routed.worker_id}", event.event_id, batch)
 
 
-class _Routes(Facts):
+class _Routes(Batch):
     """One event."""
 
     def __init__(self, form: str) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, TypeVar
 
 import msgspec
+from msgspec import Meta
 
 from spec.events.alphabet import Kind
 from spec.events.canonical import CacheGroup, Event
@@ -24,12 +25,12 @@ __all__ = [
     "UNKNOWN_TIER",
     "Batch",
     "Content",
-    "Facts",
     "Gap",
     "Malformed",
     "Message",
+    "RankNumber",
+    "Seconds",
     "adapter_extra",
-    "check_place",
     "is_map",
     "keys_of",
     "salt_extra",
@@ -49,6 +50,8 @@ _MOST_TEXT: Final = 256
 _WORD: Final = 1 << 64
 _DECODE: Final = msgspec.msgpack.Decoder().decode
 
+RankNumber = Annotated[int, Meta(ge=0, lt=1 << 16)]
+Seconds = Annotated[float, Meta(ge=0, lt=1 << 33)]
 S = TypeVar("S", bound=msgspec.Struct)
 
 
@@ -75,41 +78,6 @@ class Content(NamedTuple):
     extras: tuple[tuple[str, ...], ...] | None
 
 
-class Batch(NamedTuple):
-    """What one batch states.
-
-    Attributes:
-        time_ns: of the engine's wall clock; None where the form has no time.
-        rank: of the data-parallel rank.
-        events: the canonical ones, in order.
-        counts: the number of events by name, unknown ones among them.
-        groups: the groups of caches whose kind is stated.
-        others: fields that are not known, as `BlockStored.field`.
-        runtime: by the fields of its events.
-        unknown: the first name of an event that is not known, if there is one.
-        stores: whether blocks are stored.
-        unread: what was not understood, so that it is not known what is held after the batch.
-        unclear: the same, where anything was held before the batch.
-        form: of its events, such as maps or arrays.
-        contents: of the blocks that are stored on the GPU; None if they were not asked for, or if
-            the form does not state them.
-    """
-
-    time_ns: int | None
-    rank: int
-    events: tuple[Event, ...]
-    counts: dict[str, int]
-    groups: dict[int, CacheGroup]
-    others: dict[str, int]
-    runtime: Runtime
-    unknown: str | None
-    stores: bool
-    unread: str
-    unclear: str
-    form: str
-    contents: tuple[Content, ...] | None = None
-
-
 class Message(NamedTuple):
     """A batch with its publisher, which names the stream, and its number."""
 
@@ -126,52 +94,50 @@ class Gap(NamedTuple):
     why: str
 
 
-class Facts:
-    """The facts of one batch, which are stated one by one.
+class Batch:
+    """What one batch states, collected fact by fact. Each form of events has a subclass that reads
+    them.
 
     Args:
         known: the events that are understood, with their fields.
         runtime: the one that published the batches before it.
+
+    Attributes:
+        form: of its events, such as maps or arrays.
+        runtime: by the fields of its events.
+        time_ns: of the engine's wall clock; None where the form has no time.
+        rank: of the data-parallel rank.
+        events: the canonical ones, in order.
+        counts: the number of events by name, unknown ones among them.
+        groups: the groups of caches whose kind is stated.
+        others: fields that are not known, as `BlockStored.field`.
+        unknown: the first name of an event that is not known, if there is one.
+        stores: whether blocks are stored.
+        unread: what was not understood, so that it is not known what is held after the batch.
+        unclear: the same, where anything was held before the batch.
+        contents: of the blocks that are stored on the GPU; None if they were not asked for, or if
+            the form does not state them.
     """
 
     def __init__(
         self, known: Mapping[str, frozenset[str]], runtime: Runtime, form: str = ""
     ) -> None:
         self._known, self.runtime, self.form = known, runtime, form
+        self.time_ns: int | None = None
+        self.rank = 0
+        self.events: list[Event] = []
+        self.counts: dict[str, int] = {}
         self.groups: dict[int, CacheGroup] = {}
-        self._unread = self._unclear = ""
+        self.others: dict[str, int] = {}
+        self.unknown: str | None = None
+        self.stores = False
+        self.unread = self.unclear = ""
         self.contents: list[Content] | None = None
-        self._unknown: str | None = None
-        self._stores = False
-        self._events: list[Event] = []
-        self._counts: dict[str, int] = {}
-        self._others: dict[str, int] = {}
 
-    def batch(self, time: object, rank: object) -> Batch:
-        """All that was stated.
-
-        Args:
-            time: in seconds; None where the form has none.
-
-        Raises:
-            Malformed: the time or the rank is none.
-        """
-        check_place(0 if time is None else time, rank)
-        return Batch(
-            None if time is None else int(time * 1e9),  # type: ignore[operator]
-            rank or 0,  # type: ignore[arg-type]
-            tuple(self._events),
-            self._counts,
-            self.groups,
-            self._others,
-            self.runtime,
-            self._unknown,
-            self._stores,
-            self._unread,
-            self._unclear,
-            self.form,
-            None if self.contents is None else tuple(self.contents),
-        )
+    def place(self, time: float | None, rank: int | None) -> None:
+        """State the time in seconds, if the form has one, and the rank."""
+        self.time_ns = None if time is None else int(time * 1e9)
+        self.rank = rank or 0
 
     def count(self, name: object, fields: Set[str]) -> bool:
         """Count an event and its unknown fields. Return True if the event is known.
@@ -181,9 +147,9 @@ class Facts:
         """
         if not isinstance(name, str) or not NAME.fullmatch(name):
             raise Malformed("an event has a name of letters, digits and _")
-        self._counts[name] = self._counts.get(name, 0) + 1
+        self.counts[name] = self.counts.get(name, 0) + 1
         if name not in self._known:
-            self._unknown = self._unknown or name
+            self.unknown = self.unknown or name
             self.misread(f"the event {name} is not known")
             return False
         self.check_fields(name, fields, self._known[name])
@@ -197,21 +163,21 @@ class Facts:
     def note(self, name: str, field: str) -> None:
         """A field is not known."""
         what = f"{name}.{shown_name(field)}"
-        self._others[what] = self._others.get(what, 0) + 1
+        self.others[what] = self.others.get(what, 0) + 1
 
     def misread(self, why: str) -> None:
         """An event is not understood, so it is not known what is held after it."""
-        self._unread = self._unread or why
+        self.unread = self.unread or why
 
     def clear(self, why: str) -> None:
         """Everything is cleared in tiers that are not known: a loss, if anything was held."""
-        if self._stores:
+        if self.stores:
             self.misread(why)
-        self._unclear = self._unclear or why
+        self.unclear = self.unclear or why
 
     def clear_tier(self, tier: str) -> None:
         """A tier is cleared."""
-        self._events.append(Event(kind=Kind.BLOCK_LOST, tier=tier))
+        self.events.append(Event(kind=Kind.BLOCK_LOST, tier=tier))
 
     def tier(self, name: object, tiers: Mapping[Any, str], what: str) -> str:
         """The tier that a name means; an unknown name is a loss."""
@@ -223,7 +189,7 @@ class Facts:
 
     def stored(self, hashes: Iterable[object], group: int, tier: str) -> None:
         """Blocks are stored. Engines may state one copy several times."""
-        self._stores = True
+        self.stores = True
         self._state(hashes, group, tier, Kind.BLOCK_CACHED, Kind.HOST_COPY_FOUND)
 
     def removed(self, hashes: Iterable[object], group: int, tier: str) -> None:
@@ -236,18 +202,9 @@ class Facts:
         """State the keys of an event, if it has any: a fact without keys would be about all."""
         keys = keys_of(hashes)
         if keys and tier == GPU:
-            self._events.append(Event(kind=on_gpu, keys=keys, group=group))
+            self.events.append(Event(kind=on_gpu, keys=keys, group=group))
         elif keys:
-            self._events.append(Event(kind=elsewhere, keys=keys, group=group, tier=tier))
-
-
-def check_place(time: object, rank: object) -> None:
-    """Check the time of a batch, in seconds, and its rank; raises Malformed."""
-    if isinstance(time, bool) or not isinstance(time, int | float) or not 0 <= time < 1 << 33:
-        raise Malformed("the time of a batch is in seconds")
-    whole = rank is None or (isinstance(rank, int) and not isinstance(rank, bool))
-    if not whole or not 0 <= (rank or 0) < 1 << 16:  # type: ignore[operator]
-        raise Malformed("the rank of a batch is a number")
+            self.events.append(Event(kind=elsewhere, keys=keys, group=group, tier=tier))
 
 
 def shown_name(name: str) -> str:

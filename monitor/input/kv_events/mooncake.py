@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-from monitor.input.kv_events.facts import Facts, Malformed, is_map, struct_of
+from monitor.input.kv_events.facts import Batch, Malformed, is_map, struct_of
 from monitor.input.kv_events.runtimes import MOONCAKE, Runtime
 
 __all__ = ["KNOWN", "Maps", "recognises"]
@@ -47,7 +47,7 @@ class _Map(msgspec.Struct, frozen=True):
     tenant_id: int | str | None = None
 
 
-class Maps(Facts):
+class Maps(Batch):
     """The events of one batch, which may be read one by one.
 
     Args:

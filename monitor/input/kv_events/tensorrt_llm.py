@@ -15,9 +15,10 @@ from msgspec import Meta
 from monitor.input.kv_events.facts import (
     MOST_GROUPS,
     MOST_NUMBER,
-    Facts,
+    Batch,
     Malformed,
     Message,
+    RankNumber,
     struct_of,
 )
 from monitor.input.kv_events.runtimes import TENSORRT_LLM
@@ -52,7 +53,7 @@ class _Event(msgspec.Struct, frozen=True):
     event_id: _Number
     data: dict[str, Any]
     window_size: _Number | None = None
-    attention_dp_rank: int | None = None
+    attention_dp_rank: RankNumber | None = None
 
 
 class _Block(msgspec.Struct, frozen=True):
@@ -99,29 +100,30 @@ class Reader:
             event = struct_of("event", item, _Event)
             number = event.attention_dp_rank or 0
             before = ranks.get(number) or self._ranks.get(number)
-            facts = _Pulled(_Rank() if event.event_id == 0 or before is None else before)
-            facts.check_fields("event", item.keys(), frozenset(_Event.__struct_fields__))
-            facts.read(event)
-            found.append(Message("", event.event_id, facts.batch(None, event.attention_dp_rank)))
-            ranks[number] = facts.rank
+            batch = _Pulled(_Rank() if event.event_id == 0 or before is None else before)
+            batch.check_fields("event", item.keys(), frozenset(_Event.__struct_fields__))
+            batch.read(event)
+            batch.place(None, event.attention_dp_rank)
+            found.append(Message("", event.event_id, batch))
+            ranks[number] = batch.of_rank
         self._ranks |= ranks
         return found
 
 
-class _Pulled(Facts):
+class _Pulled(Batch):
     """One event.
 
     Attributes:
-        rank: what is known of its rank.
+        of_rank: what is known of its rank.
     """
 
-    def __init__(self, rank: _Rank) -> None:
+    def __init__(self, of_rank: _Rank) -> None:
         super().__init__(KNOWN, TENSORRT_LLM, "pulled")
-        self.rank = rank
+        self.of_rank = of_rank
 
     def read(self, event: _Event) -> None:
         """The event; raises Malformed."""
-        name, fields, windows = event.data.get("type"), event.data, self.rank.windows
+        name, fields, windows = event.data.get("type"), event.data, self.of_rank.windows
         if not self.count(name, fields.keys()):
             return
         if name == "created" and event.window_size in windows:
@@ -136,12 +138,12 @@ class _Pulled(Facts):
 
     def _group(self, window: int | None) -> int:
         """The group of a window. No event states which window is that of full attention."""
-        windows = self.rank.windows
+        windows = self.of_rank.windows
         if window not in windows:
             if len(windows) == MOST_GROUPS:
                 raise Malformed(f"over {MOST_GROUPS} sizes of windows")
             windows = (*windows, window)
-            self.rank = self.rank._replace(windows=windows)
+            self.of_rank = self.of_rank._replace(windows=windows)
         if len(windows) > 1:
             self.misread("there are several windows, and none is stated to be of full attention")
         return windows.index(window)
@@ -155,7 +157,7 @@ class _Pulled(Facts):
             self.stored([block.block_hash for block in some], group, self._level(level))
 
     def _removed(self, event: _Removed, group: int) -> None:
-        if self.rank.moved:
+        if self.of_rank.moved:
             self.misread("blocks are removed from a cache level that is not stated")
         self.removed(event.block_hashes, group, GPU)
 
@@ -169,5 +171,5 @@ class _Pulled(Facts):
             self.removed([event.block_hash], group, self._level(moved.old_value))
 
     def _level(self, level: int) -> str:
-        self.rank = self.rank._replace(moved=self.rank.moved or level != 0)
+        self.of_rank = self.of_rank._replace(moved=self.of_rank.moved or level != 0)
         return self.tier(level, _LEVELS, "cache level")
