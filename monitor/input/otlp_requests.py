@@ -13,8 +13,8 @@ import msgspec
 
 from monitor.input.dialects import LIVE, Reader
 from monitor.input.dialects._json import parse
-from monitor.input.dialects.otlp import Malformed, log_records
 from monitor.input.dialects.otlp import event_of as event_in
+from monitor.input.dialects.otlp import log_records
 from monitor.input.errors import InputError
 from monitor.input.lines import LINE_LIMIT
 from monitor.input.plain import event_of
@@ -73,15 +73,16 @@ def lines_in(body: bytes, form: Form) -> list[bytes | None]:
         BadRequest: the body is not a request to export log records.
         NoProtobuf: it is in protobuf, and the extra is not installed.
     """
-    records = _in_json(body) if form is Form.JSON else _in_protobuf(body)
     lines: list[bytes] = []
     try:
+        is_json = form is Form.JSON
+        records = log_records(parse(body, "", 0)) if is_json else _in_protobuf(body)
         for place, record in records:
             lines.append(_line_of(record, place))
             if len(lines) > RECORDS:
                 raise BadRequest(f"over {RECORDS} log records; send smaller batches")
-    except Malformed as fault:
-        raise BadRequest(f"{fault.place or 'the request'}: {fault.reason}") from None
+    except InputError as error:
+        raise BadRequest(f"{error.field or 'the request'}: {error.reason}") from None
     except RecursionError:
         raise BadRequest("nested too deep") from None
     if not lines and body.strip() not in (b"", b"{}", b'{"resourceLogs":[]}'):
@@ -119,13 +120,6 @@ def failure(form: Form, message: str) -> bytes:
     return bytes((2 << 3 | 2, len(text))) + text  # field 2, a text
 
 
-def _in_json(body: bytes) -> Iterator[tuple[str, dict[str, object]]]:
-    try:
-        return log_records(parse(body, "", 0))
-    except InputError as error:
-        raise BadRequest(error.reason) from None
-
-
 def _in_protobuf(body: bytes) -> Iterator[tuple[str, dict[str, object]]]:
     """The log records of a request, each as JSON has it."""
     try:
@@ -153,7 +147,7 @@ def _line_of(record: dict[str, object], place: str) -> bytes:
         return line
     try:
         event = event_in(record, place)
-    except Malformed:  # the reader of a line in this form says what is wrong
+    except InputError:  # the reader of a line in this form says what is wrong
         return _ENCODE({"resourceLogs": [{"scopeLogs": [{"logRecords": [record]}]}]})
     return line if event is None else _ENCODE(event)
 

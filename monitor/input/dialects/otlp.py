@@ -28,7 +28,6 @@ __all__ = [
     "DIALECT",
     "EVENT",
     "PREFIX",
-    "Malformed",
     "OtlpDialect",
     "event_of",
     "log_records",
@@ -79,32 +78,25 @@ class OtlpDialect(Dialect):
         Raises:
             InputError: the line is not in the form of OTLP, or an event on it is none.
         """
+        found: list[Record] = []
         try:
-            found = [
-                (place, event)
-                for place, record in log_records(obj)
-                if (event := event_of(record, place)) is not None
-            ]
-        except Malformed as fault:
-            where = fault.place or None
-            raise InputError(
-                self._file, fault.reason, line=line, field=where, hint=fault.hint
-            ) from None
-        return tuple(record for place, event in found for record in self._of(place, event, line))
+            for place, record in log_records(obj):
+                if (event := event_of(record, place)) is not None:
+                    found += self._of(place, event, line)
+        except InputError as error:
+            raise InputError(self._file, error.reason, line, error.field, error.hint) from None
+        return tuple(found)
 
     def _of(self, place: str, event: dict[str, object], line: int) -> tuple[Record, ...]:
         try:
             if "kind" not in event:
                 raise no_kind(event, self._file, line)
             records = self._canonical.feed(event, line)
-            if any(record.at.sequence is None for record in records):
-                hint = "number the events of a stream: log records may be lost, or come twice"
-                raise InputError(self._file, "missing", line=line, field="sequence", hint=hint)
         except InputError as error:
-            field = f"{place}: {error.field}" if error.field else place
-            raise InputError(
-                self._file, error.reason, line=line, field=field, hint=error.hint
-            ) from None
+            raise _malformed(place, error.reason, error.hint, error.field) from None
+        if any(record.at.sequence is None for record in records):
+            hint = "number the events of a stream: log records may be lost, or come twice"
+            raise _malformed(place, "missing", hint, "sequence")
         return records
 
 
@@ -112,7 +104,7 @@ def log_records(obj: dict[str, object]) -> Iterator[tuple[str, dict[str, object]
     """The log records of a line or of a request, each with its place.
 
     Raises:
-        Malformed: it is not in the form of OTLP.
+        InputError: it is not in the form of OTLP.
     """
     for i, resource in enumerate(_items_in(obj, _LOGS, "")):
         at = f"{_LOGS}[{i}]"
@@ -121,7 +113,7 @@ def log_records(obj: dict[str, object]) -> Iterator[tuple[str, dict[str, object]
             for k, record in enumerate(_items_in(scope, "logRecords", within)):
                 place = f"{within}.logRecords[{k}]"
                 if not isinstance(record, dict):
-                    raise Malformed(place, "no log record", "it is an object")
+                    raise _malformed(place, "no log record", "it is an object")
                 yield place, record
 
 
@@ -129,7 +121,7 @@ def event_of(record: dict[str, object], place: str) -> dict[str, object] | None:
     """The fields of the event that a log record is; None where it is of somebody else.
 
     Raises:
-        Malformed: it must be an event, and is none.
+        InputError: it must be an event, and is none.
     """
     named = _is_named(record)
     body = record.get("body")
@@ -153,7 +145,7 @@ def _in_text(text: str, place: str, *, named: bool) -> dict[str, object] | None:
     except InputError as error:
         if not named:
             return None
-        raise Malformed(f"{place}.body", error.reason, error.hint) from None
+        raise _malformed(f"{place}.body", error.reason, error.hint) from None
     return event if named or event.get("kind") in _KINDS else None
 
 
@@ -178,7 +170,7 @@ def _in_attributes(
         fields = _pairs_of(own, f"{place}.attributes")
         return {key.removeprefix(prefix): value for key, value in fields.items()}
     if named:
-        raise Malformed(place, _NO_EVENT, _HINT)
+        raise _malformed(place, _NO_EVENT, _HINT)
     return None
 
 
@@ -202,33 +194,28 @@ def _text_of(pairs: list[object], name: str) -> str | None:
     return None
 
 
-class Malformed(Exception):
-    """A part of a line that is not in the form of OTLP.
+def _malformed(place: str, reason: str, hint: str = "", field: str | None = None) -> InputError:
+    """The error of a part of a line; whoever knows the file and the line adds them.
 
-    Attributes:
-        place: where in the line.
-        reason: what is wrong.
-        hint: what to do about it.
+    Args:
+        field: of the event in that part.
     """
-
-    def __init__(self, place: str, reason: str, hint: str = "") -> None:
-        super().__init__(place, reason, hint)
-        self.place, self.reason, self.hint = place, reason, hint
+    return InputError("", reason, field=f"{place}: {field}" if field else place or None, hint=hint)
 
 
 def _items_in(holder: object, key: str, place: str) -> list[object]:
     """The list under a key of an object; empty where there is none.
 
     Raises:
-        Malformed: the holder is no object, or has something else there.
+        InputError: the holder is no object, or has something else there.
     """
     if not isinstance(holder, dict):
-        raise Malformed(place, f"expected an object, got {shown(holder)}")
+        raise _malformed(place, f"expected an object, got {shown(holder)}")
     found = holder.get(key)
     if found is None:
         return []
     if not isinstance(found, list):
-        raise Malformed(f"{place}.{key}".lstrip("."), f"expected a list, got {shown(found)}")
+        raise _malformed(f"{place}.{key}".lstrip("."), f"expected a list, got {shown(found)}")
     return found
 
 
@@ -236,16 +223,16 @@ def _pairs_of(given: list[object], place: str, depth: int = 0) -> dict[str, obje
     """Attributes, or the pairs of a map, by their keys.
 
     Raises:
-        Malformed: a pair is none, or a key occurs twice.
+        InputError: a pair is none, or a key occurs twice.
     """
     found: dict[str, object] = {}
     for number, pair in enumerate(given):
         key = pair.get("key") if isinstance(pair, dict) else None
         if not isinstance(pair, dict) or not isinstance(key, str):
             hint = 'a pair is {"key": ..., "value": ...}'
-            raise Malformed(f"{place}[{number}]", f"no pair: {shown(pair)}", hint)
+            raise _malformed(f"{place}[{number}]", f"no pair: {shown(pair)}", hint)
         if key in found:
-            raise Malformed(f"{place}[{number}]", f"{shown(key)} occurs twice", "keep one of them")
+            raise _malformed(f"{place}[{number}]", f"{shown(key)} occurs twice", "keep one of them")
         found[key] = _value_of(pair.get("value"), f"{place}[{number}].value", depth)
     return found
 
@@ -256,13 +243,13 @@ def _value_of(given: object, place: str, depth: int = 0) -> object:
     Numbers may be texts, as OTLP has it, and whole numbers may have been floats on their way.
 
     Raises:
-        Malformed: it is none, is nested too deep, or may have been rounded.
+        InputError: it is none, is nested too deep, or may have been rounded.
     """
     if given is None or given == {}:
         return None
     if not isinstance(given, dict) or len(given) != 1 or not given.keys() <= _VALUES:
         hint = f"a value has one of {', '.join(sorted(_VALUES))}"
-        raise Malformed(place, f"no value: {shown(given)}", hint)
+        raise _malformed(place, f"no value: {shown(given)}", hint)
     ((kind, value),) = given.items()
     match kind, value:
         case ("stringValue", str()) | ("boolValue", bool()):
@@ -273,24 +260,24 @@ def _value_of(given: object, place: str, depth: int = 0) -> object:
             return _exact(value, place)
         case ("arrayValue" | "kvlistValue", dict()):
             if depth >= _DEPTH:
-                raise Malformed(place, "nested too deep", "events are flat")
+                raise _malformed(place, "nested too deep", "events are flat")
             inside = _items_in(value, "values", place)
             if kind == "kvlistValue":
                 return _pairs_of(inside, place, depth + 1)
             return [_value_of(v, f"{place}[{n}]", depth + 1) for n, v in enumerate(inside)]
-    raise Malformed(place, f"no {kind}: {shown(value)}", "events have texts, numbers and lists")
+    raise _malformed(place, f"no {kind}: {shown(value)}", "events have texts, numbers and lists")
 
 
 def _whole(value: int | str, place: str) -> int:
     if isinstance(value, str) and not _WHOLE.fullmatch(value):
-        raise Malformed(place, f"no whole number: {shown(value)}", "write it in decimal digits")
+        raise _malformed(place, f"no whole number: {shown(value)}", "write it in decimal digits")
     return int(value)
 
 
 def _exact(value: float, place: str) -> int:
     if value != value or abs(value) > _EXACT or value != int(value):  # NaN is not itself
         hint = "give an intValue, or the event as a text"
-        raise Malformed(place, f"{shown(value)} may have been rounded", hint)
+        raise _malformed(place, f"{shown(value)} may have been rounded", hint)
     return int(value)
 
 
