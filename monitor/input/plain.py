@@ -8,13 +8,13 @@ comes out as it went in has each key once. Of others the keys are counted.
 from __future__ import annotations
 
 from types import NoneType
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
 import msgspec
 from msgspec import Meta
 
-from monitor.input.dialects._json import known_predicate, parse
-from monitor.input.dialects.canonical import duration_fault
+from monitor.input.dialects._json import parse
+from monitor.input.dialects.canonical import fault_of
 from monitor.input.errors import InputError
 from monitor.input.lines import LINE_LIMIT
 from monitor.input.records import Record, Stamp, at_line, text_of
@@ -22,10 +22,6 @@ from spec.claims.states import Mode
 from spec.events.alphabet import Kind
 from spec.events.canonical import EVENT_ENCODER, Event
 from spec.events.fields import FLAGS, IDENTITY, STAMP, fields_of, one_of, required_of
-from spec.language.errors import PredicateError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 __all__ = ["event_of", "form_of", "plain_record"]
 
@@ -41,8 +37,6 @@ _TYPES: Final[dict[str, Any]] = {
 
 
 _FIELDS: Final = msgspec.structs.fields(Event)
-_ONE_OF: Final = {kind: one_of(kind) for kind in Kind}
-"""Fields of which an event of a kind states at least one."""
 
 
 def plain_record(event: Event, file: str, line: int) -> Record:
@@ -76,32 +70,9 @@ def event_of(line: bytes) -> Event | None:
 
 
 def _is_sound(event: Any) -> bool:
-    """Whether durations and predicates parse, `positions` are as many as `block_ids`, and neither
-    has a number twice.
-    """
-    if event.checked:
-        blocks, positions = event.block_ids, event.positions
-        if (some := _ONE_OF[event.kind]) and not any(getattr(event, name) for name in some):
-            return False
-        if len(positions) != len(blocks) and (positions or event.kind is Kind.BLOCK_CACHED):
-            return False
-        if event.contents and blocks and len(event.contents) != len(blocks):
-            return False
-        if len(blocks) > 1 and (_is_repeated(blocks) or _is_repeated(positions)):
-            return False
-        if event.duration is not None and duration_fault(event.duration):
-            return False
-    if event.predicate is not None:
-        try:
-            known_predicate(event.predicate)
-        except PredicateError:
-            return False
-    return True
-
-
-def _is_repeated(numbers: Sequence[int | str]) -> bool:
-    """Whether one of the numbers is there twice."""
-    return len(set(numbers)) != len(numbers)
+    """Whether the values of an event fit each other, and its texts parse."""
+    checked = event.checked or event.predicate is not None
+    return not checked or fault_of(event) is None
 
 
 def _form(kind: Kind) -> type[msgspec.Struct]:

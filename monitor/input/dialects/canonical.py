@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import functools
-from typing import Final, NoReturn
+from typing import Any, Final, NoReturn
 
 import msgspec
 
 from monitor.input.dialects import Dialect
-from monitor.input.dialects._json import kind_in, predicate_in, struct
+from monitor.input.dialects._json import kind_in, known_predicate, struct
 from monitor.input.engines import MOST_RANKS
 from monitor.input.errors import InputError, did_you_mean, shown
 from monitor.input.records import At, Record, Stamp, at_line, stamp_of
@@ -17,15 +17,18 @@ from spec.claims.states import Mode
 from spec.events.alphabet import FACTS, Kind
 from spec.events.canonical import MOST_GROUPS, Event, Mark, StreamMark
 from spec.events.fields import FIELDS, FLAGS, IDENTITY, STAMP, fields_of, one_of, required_of
-from spec.language.errors import ClaimError
+from spec.language.errors import ClaimError, PredicateError
 
-__all__ = ["DIALECT", "CanonicalDialect", "duration_fault", "recognises"]
+__all__ = ["DIALECT", "CanonicalDialect", "fault_of", "recognises"]
 
 _KINDS: Final = frozenset(kind.value for kind in Kind)
 _MARKS: Final = frozenset(mark.value for mark in Mark)
 _NAMES: Final = sorted(_KINDS | _MARKS)
 _MODES: Final = frozenset(mode.value for mode in Mode)
 _MOST: Final = 2**63 - 1
+_FIELDS_HINT: Final = "docs/events.md lists its fields"
+_ONE_OF: Final = {kind: one_of(kind) for kind in Kind}
+"""Fields of which an event of a kind states at least one."""
 
 
 def recognises(obj: dict[str, object]) -> bool:
@@ -112,11 +115,9 @@ class CanonicalDialect(Dialect):
                 self._refuse(line, f"groups[{place}].window", "it does not fit the kind", hint)
 
     def _check(self, event: Event, line: int) -> None:
-        """What the form cannot say: texts that must parse, lists that must match."""
-        if event.predicate is not None:
-            predicate_in(event.predicate, "predicate", self._file, line)
-        if event.duration is not None and (fault := duration_fault(event.duration)):
-            self._refuse(line, "duration", *fault)
+        """What the form cannot say: which fields a kind needs and has, and what they may state."""
+        if (fault := fault_of(event)) is not None:
+            self._refuse(line, *fault)
         if event.mode is not None and event.mode not in _MODES:
             hint = did_you_mean(event.mode, _MODES)
             self._refuse(line, "mode", f"there is no mode {shown(event.mode)}", hint)
@@ -124,28 +125,10 @@ class CanonicalDialect(Dialect):
             if getattr(event, name) in (None, ()):
                 what = {"claim_id": "names no claim", "request_id": "names no request"}.get(name)
                 reason = f"{event.kind} {what or 'cannot be judged without it'}"
-                self._refuse(line, name, reason, "docs/events.md lists its fields")
-        some = one_of(event.kind)
-        if some and not any(getattr(event, name) for name in some):
-            reason = f"{event.kind} states none of {', '.join(some)}"
-            self._refuse(line, some[0], reason, "docs/events.md lists its fields")
+                self._refuse(line, name, reason, _FIELDS_HINT)
         for name in _STRANGE[event.kind]:
             if getattr(event, name) != _DEFAULTS[name]:
-                reason = f"{event.kind} has no such field"
-                self._refuse(line, name, reason, "docs/events.md lists its fields")
-        about = event.claim_id is not None or event.object_id is not None
-        caches = event.kind is Kind.BLOCK_CACHED and about and not event.contents
-        if (event.positions or caches) and len(event.positions) != len(event.block_ids):
-            reason = f"{len(event.positions)} positions for {len(event.block_ids)} blocks"
-            self._refuse(line, "positions", reason, "give one logical position for each block")
-        keys = event.contents if event.kind in FACTS and event.block_ids else ()
-        if keys and len(keys) != len(event.block_ids):
-            reason = f"{len(keys)} keys for {len(event.block_ids)} blocks"
-            self._refuse(line, "keys", reason, "give one key for each block")
-        for name in ("block_ids", "positions"):
-            numbers = getattr(event, name)
-            if len(numbers) > 1 and len(set(numbers)) != len(numbers):
-                self._refuse(line, name, "a number occurs twice", "list each once")
+                self._refuse(line, name, f"{event.kind} has no such field", _FIELDS_HINT)
 
     def _refuse(self, line: int, field: str, reason: str, hint: str) -> NoReturn:
         raise InputError(self._file, reason, line=line, field=field, hint=hint)
@@ -165,8 +148,42 @@ _STRANGE: Final = {
 """The fields that mean nothing on an event of a kind."""
 
 
+def fault_of(event: Any) -> tuple[str, str, str] | None:
+    """The first field of an event whose value does not fit the others, or is a text that does not
+    parse; what is wrong, and what to do about it. None where all is well.
+
+    Args:
+        event: an Event, or what has its fields.
+    """
+    kind, blocks, positions = event.kind, event.block_ids, event.positions
+    if event.predicate is not None:
+        try:
+            known_predicate(event.predicate)
+        except PredicateError as error:
+            return "predicate", error.cause, error.remedy
+    if event.duration is not None and (fault := _duration_fault(event.duration)):
+        return "duration", *fault
+    if (some := _ONE_OF[kind]) and not any(getattr(event, name) for name in some):
+        return some[0], f"{kind} states none of {', '.join(some)}", _FIELDS_HINT
+    if not blocks and not positions:
+        return None
+    if len(positions) != len(blocks):
+        about = event.claim_id is not None or event.object_id is not None
+        if positions or (kind is Kind.BLOCK_CACHED and about and not event.contents):
+            reason = f"{len(positions)} positions for {len(blocks)} blocks"
+            return "positions", reason, "give one logical position for each block"
+    keys = event.contents
+    if keys and len(keys) != len(blocks) and kind in FACTS:
+        return "keys", f"{len(keys)} keys for {len(blocks)} blocks", "give one key for each block"
+    if len(blocks) > 1:
+        for name, numbers in (("block_ids", blocks), ("positions", positions)):
+            if len(set(numbers)) != len(numbers):
+                return name, "a number occurs twice", "list each once"
+    return None
+
+
 @functools.lru_cache(maxsize=1024)
-def duration_fault(text: str) -> tuple[str, str] | None:
+def _duration_fault(text: str) -> tuple[str, str] | None:
     """What is wrong with the text of a duration, and what to do about it."""
     try:
         Duration.parse(text)
