@@ -8,8 +8,7 @@ import msgspec
 
 from monitor.follow.verdict_line import key_of
 from monitor.input.errors import InputError
-from monitor.input.rank_lines import fault_of
-from monitor.input.rank_merge import RankMerge
+from monitor.input.rank_merge import RankMerge, fault_of
 from monitor.input.records import Disorder
 from spec.language.errors import SpecError
 

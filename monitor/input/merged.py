@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Final
 from monitor.input.engines import HINT, explained
 from monitor.input.errors import InputError
 from monitor.input.logs import PLAIN
-from monitor.input.rank_lines import fault_of
-from monitor.input.rank_merge import RankMerge
+from monitor.input.rank_merge import RankMerge, fault_of
 from monitor.input.records import Disorder
 from monitor.input.sources import Source
 

@@ -12,23 +12,149 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import msgspec
 
 from monitor.input import rank_order
-from monitor.input.rank_lines import END, NEVER, Rank, RankLine, time_of
-from monitor.input.rank_order import OneStream
-from spec.events.alphabet import FACTS
+from monitor.input.rank_order import OneStream, RankLine
+from monitor.input.records import CANONICAL, disordered
+from spec.events.alphabet import FACTS, Kind
 from spec.events.canonical import Mark
 from spec.language.errors import SpecError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from monitor.input.records import Record
+    from monitor.input.records import Record, Stamp
 
-__all__ = ["HELD_BYTES", "RankMerge"]
+__all__ = ["HELD_BYTES", "RankMerge", "fault_of"]
+
+_END: Final = 1 << 63
+"""A time after all others."""
+
+_NEVER: Final = _END + 1
+"""A time later than all lines."""
 
 HELD_BYTES: Final = 256 << 20
 """Bytes of lines of one engine that may be held back."""
 
 _AGAIN: Final = "a rank was opened again, and not all ranks were closed"
+
+
+class Rank(msgspec.Struct, array_like=True):
+    """One rank: each of its lines is held back until the next one is known, and then waits for the
+    lines of others.
+
+    Attributes:
+        number: which rank it is.
+        run: which run its lines are of, counted by the marks that open one.
+        waiting: the lines that wait for those of others.
+        last: the line that waits for the next one.
+        closed: the last line says that it is the last one.
+        over: the rank ended, and others do not wait for it.
+        ended: it ended in the run before this one.
+        behind: why others do not wait for it, though it goes on.
+        observes: the kinds of facts that its mark states.
+        begun: there was a line of any run.
+    """
+
+    number: int
+    run: int = 0
+    ended: bool = False
+    begun: bool = False
+    observes: frozenset[Kind] | None = None
+    waiting: deque[RankLine] = msgspec.field(default_factory=deque)
+    last: RankLine | None = None
+    closed: bool = False
+    over: bool = False
+    behind: str = ""
+    _time: int = 0
+    _expected: int = 0
+    _lines: int = 0
+    _missing: dict[str, bool] = {}
+    _unsure: str = ""
+
+    @property
+    def started(self) -> bool:
+        """Whether there was a line of this run."""
+        return self._lines > 0
+
+    @property
+    def time(self) -> int:
+        """The time before which no line comes any more."""
+        return _END if self.closed else self._time
+
+    @property
+    def frontier(self) -> int:
+        """The time before which it has no more lines than those that wait."""
+        if self.over or self.behind:
+            return _NEVER
+        return self.time if self.started else -1
+
+    @property
+    def held(self) -> list[RankLine]:
+        """The lines that are held back."""
+        return [*self.waiting, *([] if self.last is None else [self.last])]
+
+    def lose(self, why: str, *, unread: bool = False) -> None:
+        """Lines of the rank may be missing before its next one, or one was not understood."""
+        self._missing[why] = unread
+
+    def interrupt(self, why: str) -> None:
+        """The number of the next line says whether lines are missing before it."""
+        self._unsure = self._unsure or why
+
+    def take(self, record: Record, size: int) -> None:
+        """Hold a line back until the next one; the line before it waits for those of others."""
+        out_of_order = self._note(record)
+        before, why = self.last, self._reasons()
+        if before is not None:
+            # With the time `_END` it was taken for the last line, and is not.
+            time = self._time if before.time == _END else before.time
+            self.waiting.append(before._replace(time=time, after=why))
+        time = max(self._time, _time_of(record.stamp))
+        self._time = self._time if time == _END else time
+        line = disordered(record) if out_of_order else record
+        first = why if before is None else None
+        self.last = RankLine(time, self.number, self._lines, line, before=first, size=size)
+        self._lines += 1
+
+    def skip(self, record: Record) -> None:
+        """A line that is not passed on: only its number counts."""
+        self._note(record)
+        self._missing.clear()
+        self._lines += 1
+
+    def flush(self, why: str = "") -> bool:
+        """Have the last line wait for those of others without its next one. Return True if the rank
+        has a line that waits.
+
+        Args:
+            why: lines may be missing from here to the next one.
+        """
+        last, self.last = self.last, None
+        if last is not None:
+            if why:
+                self.lose(why)
+            self.waiting.append(last._replace(after=self._reasons()))
+        return bool(self.waiting)
+
+    def _reasons(self) -> dict[str, bool]:
+        whys, self._missing = self._missing, {}
+        return whys
+
+    def _note(self, record: Record) -> bool:
+        """Note the number of a line, and what is missing before it; whether it is out of order."""
+        stamp, out_of_order = record.stamp, False
+        self.closed = stamp.mark is Mark.STREAM_CLOSED
+        again = self._lines > 0 and stamp.mark is Mark.STREAM_OPENED
+        if again:
+            self.lose(f"rank {self.number} is opened twice")
+        if stamp.sequence is not None:
+            out_of_order = stamp.sequence < self._expected and not again
+            if stamp.sequence > self._expected:
+                self.lose(f"lines of rank {self.number} are missing")
+            self._expected = stamp.sequence + 1
+        elif self._unsure:
+            self.lose(self._unsure)
+        self._unsure = ""
+        return out_of_order
 
 
 _State: TypeAlias = tuple[list[Rank], OneStream, int, int | None, int, int, int]
@@ -113,14 +239,16 @@ class RankMerge:
         if (time := stamp.time_ns) is not None:
             self.newest = max(self.newest, time)
             self._begun = time if self._begun is None else self._begun
-        early = each.closed or max(each.time, time_of(stamp)) <= self.watermark
-        if each.frontier == NEVER and early:
+        early = each.closed or max(each.time, _time_of(stamp)) <= self.watermark
+        if each.frontier == _NEVER and early:
             yield from self._late(each, record)
         else:
             each.over, each.behind = False, ""
-            self._wait(each, each.take(record, size), size)
-            if stamp.mark is Mark.STREAM_CLOSED:
-                self._close(each)
+            each.take(record, size)
+            self.held, self._bytes = self.held + 1, self._bytes + size
+            if stamp.mark is Mark.STREAM_CLOSED:  # the last line needs no other
+                each.flush()
+                each.over = True
             yield from self._release()
         while self.held > self._lines or self._bytes > HELD_BYTES:
             for number in self.blocking() or range(len(self._ranks)):
@@ -148,17 +276,14 @@ class RankMerge:
         why = f"rank {rank} is behind: {why}"
         each.behind = why
         self.notes.append((rank, why))
-        if not self._wait(each, each.flush(why)) and not each.waiting:
-            self._stream.missing[rank] = {why: False}
+        self._flush(each, why)
         yield from self._release()
 
     def end_of(self, rank: int) -> Iterator[Record]:
         """No more comes of a rank from where it was read; the lines that waited for it."""
         each = self._ranks[rank]
         if not each.over and each.started:
-            if not self._wait(each, each.end()) and not each.waiting:
-                why = f"rank {rank} was cut: stream_closed is not its last line"
-                self._stream.missing[rank] = {why: False}
+            self._flush(each, f"rank {rank} was cut: stream_closed is not its last line")
             each.over = True
         yield from self._release()
 
@@ -191,22 +316,10 @@ class RankMerge:
         held = [line.size for each in ranks for line in each.held]
         self.held, self._bytes = len(held), sum(held)
 
-    def _wait(self, each: Rank, line: RankLine | None, new: int | None = None) -> bool:
-        """Have a line wait for those of others; whether there is one.
-
-        Args:
-            new: bytes of another line that its reader holds now; None where it holds none.
-        """
-        if line is not None:
-            each.waiting.append(line)
-        if new is not None:
-            self.held, self._bytes = self.held + 1, self._bytes + new
-        return line is not None
-
-    def _close(self, each: Rank) -> None:
-        """A rank is closed: its last line needs no other."""
-        self._wait(each, each.flush())
-        each.over = True
+    def _flush(self, each: Rank, why: str) -> None:
+        """Others wait no longer for a rank, of which lines may be missing from here on."""
+        if not each.flush(why):
+            self._stream.missing[each.number] = {why: False}
 
     def _release(self) -> Iterator[Record]:
         """Pass on the lines before which none can come any more."""
@@ -250,7 +363,7 @@ class RankMerge:
         """A line that others of a later time were not held back for."""
         rank, mark = each.number, record.stamp.mark
         each.skip(record)
-        time = None if self.watermark in (-1, END) else self.watermark
+        time = None if self.watermark in (-1, _END) else self.watermark
         if mark is None:
             self.late += 1
             self._stream.lost[f"lines of rank {rank} came too late"] = False
@@ -281,3 +394,19 @@ class RankMerge:
         """What all ranks observe that were opened."""
         sets = [each.observes for each in self._ranks if each.observes is not None]
         self._stream.observes = frozenset(FACTS).intersection(*sets) if sets else None
+
+
+def _time_of(stamp: Stamp) -> int:
+    """The time of a line. A mark may have none: it is before or behind all others."""
+    if stamp.time_ns is None:
+        return _END if stamp.mark is Mark.STREAM_CLOSED else 0
+    return stamp.time_ns
+
+
+def fault_of(record: Record, rank: int) -> str:
+    """What a line of a rank lacks; empty where it is as it should be."""
+    if record.stamp.form != CANONICAL:
+        return f"rank {rank} has a line of another form"
+    if record.events and record.stamp.time_ns is None:
+        return f"rank {rank} states no time for an event"
+    return ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
@@ -14,9 +14,7 @@ from spec.events.canonical import Event, Mark
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from monitor.input.rank_lines import RankLine
-
-__all__ = ["TIED", "OneStream", "commute"]
+__all__ = ["TIED", "OneStream", "RankLine", "commute"]
 
 TIED: Final = 100
 """Lines of one time, of which more are not compared with each other."""
@@ -33,6 +31,23 @@ _OWN: Final = frozenset(
 """Reports that are delivered to the claim that they name and to no other."""
 
 _TIE: Final = "ranks observed events at one time, and their order is unknown"
+
+
+class RankLine(NamedTuple):
+    """A line of a rank. Its time never falls: what a rank wrote stays in its order.
+
+    `number` counts the lines of the rank. `after` says why lines of the rank may be missing between
+    this one and its next one; `before` the same of the one before it, where that was passed on
+    first. Each reason has whether a line was not understood. `size` is the bytes that it takes.
+    """
+
+    time: int
+    rank: int
+    number: int
+    record: Record
+    after: dict[str, bool] | None = None
+    before: dict[str, bool] | None = None
+    size: int = 0
 
 
 def commute(one: Event, other: Event) -> bool:
