@@ -2,8 +2,8 @@
 
 import pytest
 
-from monitor.input.dialects._connector_state import Run, block_size_of
 from monitor.input.dialects._recorded import REQUESTS
+from monitor.input.dialects.connector import Run, block_size_of
 from tests.monitor.input.dialect_lines import (
     BOUND,
     DONE,
