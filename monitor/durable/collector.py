@@ -32,17 +32,22 @@ def begun() -> None:
     what is there from the start.
     """
     gc.freeze()
-    if (before := gc.get_threshold())[0]:
-        gc.set_threshold(max(before[0], _MADE), *before[1:])
+    _collect_less()
 
 
 @contextmanager
 def seldom() -> Iterator[None]:
     """Fewer collections of cycles inside: claims live long, and few are part of a cycle."""
     before = gc.get_threshold()
-    if before[0]:
-        gc.set_threshold(max(before[0], _MADE), *before[1:])
+    _collect_less()
     try:
         yield
     finally:
         gc.set_threshold(*before)
+
+
+def _collect_less() -> None:
+    """Collect cycles after so many objects, unless collections are turned off."""
+    young, *older = gc.get_threshold()
+    if young:
+        gc.set_threshold(max(young, _MADE), *older)

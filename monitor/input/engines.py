@@ -24,13 +24,12 @@ HINT: Final = "the file of a rank has nothing but its own lines, and time_ns on 
 
 
 class Rank(NamedTuple):
-    """A file that begins with the mark of one rank; what it observes is None where that is all."""
+    """A file that begins with the mark of one rank."""
 
     rank: int
     ranks: int
     engine: str
     path: str
-    observes: frozenset[str] | None
     stream: str
 
 
@@ -39,7 +38,7 @@ class Engines(NamedTuple):
     files of others, with why they are not.
     """
 
-    merged: list[tuple[Rank, ...]]
+    merged: list[list[Rank]]
     apart: dict[str, str]
 
     def __bool__(self) -> bool:
@@ -56,20 +55,17 @@ def engines_in(paths: Sequence[str], how: Extraction = PLAIN) -> Engines:
     found = Engines([], {})
     if len({*paths}) == 1:
         return found
-    for ranks in _by_engine(paths, how):
+    by_engine: dict[str, list[Rank]] = {}
+    for path in dict.fromkeys(paths):
+        if (rank := _rank_of(path, how)) is not None:
+            by_engine.setdefault(rank.engine, []).append(rank)
+    for ranks in by_engine.values():
+        ranks.sort(key=lambda each: each.rank)
         if why := _problem(ranks):
             found.apart.update((each.path, f"{_says(each)}, and {why}") for each in ranks)
         else:
             found.merged.append(ranks)
     return found
-
-
-def _by_engine(paths: Sequence[str], how: Extraction) -> list[tuple[Rank, ...]]:
-    found: dict[str, list[Rank]] = {}
-    for path in dict.fromkeys(paths):
-        if (rank := _rank_of(path, how)) is not None:
-            found.setdefault(rank.engine, []).append(rank)
-    return [tuple(sorted(ranks, key=lambda each: each.rank)) for ranks in found.values()]
 
 
 def _problem(ranks: Sequence[Rank]) -> str:
@@ -109,9 +105,7 @@ def _rank_of(path: str, how: Extraction) -> Rank | None:
     rank, ranks = mark.rank, mark.ranks or 0
     if not opens or rank is None or not rank < ranks <= MOST_RANKS or ranks == 1:
         return None
-    observes = None if mark.observes is None else frozenset(mark.observes)
-    engine = mark.engine or mark.stream
-    return Rank(rank, ranks, engine, path, observes, mark.stream)
+    return Rank(rank, ranks, mark.engine or mark.stream, path, mark.stream)
 
 
 def explained(record: Record, apart: Mapping[str, str]) -> Record:
@@ -123,7 +117,7 @@ def explained(record: Record, apart: Mapping[str, str]) -> Record:
     stamp, file = record.stamp, record.at.file
     if not stamp.alone or stamp.rank is None:
         return record
-    rank = Rank(stamp.rank, stamp.ranks, stamp.engine, file, None, stamp.stream)
+    rank = Rank(stamp.rank, stamp.ranks, stamp.engine, file, stamp.stream)
     why = apart.get(file) or f"{_says(rank)}, and {_problem([rank])}"
     stamp = msgspec.structs.replace(stamp, alone=why)
     return msgspec.structs.replace(record, stamp=stamp)

@@ -186,8 +186,9 @@ R = TypeVar("R", bound=Request)
 class Run(Generic[C, R]):
     """One stream: its claims, and its requests; a dialect says what it keeps of one."""
 
-    new_claim: Callable[[], C]
-    new_request: Callable[[], R]
+    new_claim: ClassVar[type[Any]] = Claim
+    new_request: ClassVar[type[Any]] = Request
+
     claims: dict[str, C] = field(default_factory=dict)
     requests: dict[str, R] = field(default_factory=dict)
 
@@ -196,7 +197,8 @@ class Run(Generic[C, R]):
         self.requests.pop(name, None)
         if len(self.requests) >= REQUESTS:
             del self.requests[next(iter(self.requests))]
-        request = self.requests[name] = self.new_request()
+        request: R = self.new_request()
+        self.requests[name] = request
         return request
 
 

@@ -9,7 +9,7 @@ that follows is a block without an owner.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final
 
 from msgspec.structs import replace
@@ -59,17 +59,16 @@ class _Line(Recorded, frozen=True):
     active_live_blocks_current: Count | None = None
 
 
+@dataclass(slots=True)
 class _Run(_recorded.Run[Claim, Request]):
     """What one run has shown: requests that wait, and the size of its pool.
 
     `held` is a report that may change places with the next line.
     """
 
-    def __init__(self) -> None:
-        super().__init__(Claim, Request)
-        self.deferred: dict[str, int] = {}
-        self.usable: int | None = None
-        self.held: Record | None = None
+    deferred: dict[str, int] = field(default_factory=dict)
+    usable: int | None = None
+    held: Record | None = None
 
 
 @dataclass(frozen=True, slots=True)

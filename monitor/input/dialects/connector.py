@@ -173,13 +173,13 @@ class Request(_recorded.Request):
         return any(restore.failures for restore in self.restores.values())
 
 
+@dataclass(slots=True)
 class Run(_recorded.Run[Claim, Request]):
     """One stream, and the block size that it shows, in tokens."""
 
-    def __init__(self) -> None:
-        super().__init__(Claim, Request)
-        self.prompt_block: int | None = None
-        self.load_block: int | None = None
+    new_claim, new_request = Claim, Request
+    prompt_block: int | None = None
+    load_block: int | None = None
 
     def block_size(self, request: Request) -> int | None:
         """Tokens per block as this request shows it, else any prompt, else any load."""

@@ -93,12 +93,12 @@ class Request(_recorded.Request):
     failed: set[str] = field(default_factory=set)
 
 
+@dataclass(slots=True)
 class Run(_recorded.Run[Claim, Request]):
     """One stream, and the requests that claims were accepted by."""
 
-    def __init__(self) -> None:
-        super().__init__(Claim, Request)
-        self.residents: set[str] = set()
+    new_claim, new_request = Claim, Request
+    residents: set[str] = field(default_factory=set)
 
 
 @dataclass(frozen=True, slots=True)
