@@ -18,6 +18,7 @@ from spec.events.alphabet import Kind
 from spec.events.canonical import Event
 
 __all__ = [
+    "ENDINGS",
     "NO_NEED",
     "READ_FROM_REPORTS",
     "Claim",
@@ -28,10 +29,10 @@ __all__ = [
     "Request",
     "Run",
     "acceptance",
-    "answer",
-    "ended",
     "materialized",
+    "nothing",
     "refusal",
+    "restoration_failed",
     "says",
     "unstated",
 ]
@@ -65,7 +66,7 @@ READ_FROM_REPORTS: Final = frozenset(
         Kind.DURATION_ELAPSED,
     }
 )
-"""The facts that `acceptance` and `ended` read from reports, in every recorded dialect."""
+"""The facts that `acceptance` and `ENDINGS` read from reports, in every recorded dialect."""
 
 
 _WATCHED: Final = frozenset(mode.value for mode in Mode if MODES[mode].constants["watched"])
@@ -272,10 +273,14 @@ def says(kind: Kind) -> Callable[[_AnyNow], Events]:
     return lambda now: (now.ask(kind),)
 
 
-def ended(now: _AnyNow) -> Events:
+def _ended(now: _AnyNow) -> Events:
     """The claim was demoted, expired or harmed."""
     claim: Claim = now.claim
     return claim.ended.report(_ENDS[now.event], now.line.request_id, now.binding)
+
+
+ENDINGS: Final = {name: Meaning(_ended) for name in _ENDS}
+"""The events by which a claim ends, or is harmed; all dialects have them."""
 
 
 def materialized(now: _AnyNow) -> Events:
@@ -284,17 +289,28 @@ def materialized(now: _AnyNow) -> Events:
     return (now.say(Kind.CLAIM_MATERIALIZED if holds else Kind.CLAIM_UNMATERIALIZED),)
 
 
-def answer(failed: Event, now: _AnyNow) -> Events:
-    """What the outcome of a failed restore says that happened to the claim that it names.
+def nothing(now: _AnyNow) -> Events:
+    """The line states no event."""
+    return ()
+
+
+def restoration_failed(now: _AnyNow, outcome: str | None, *, duplicate: bool = False) -> Events:
+    """The report that a restore failed, and what its outcome says that happened to the claim.
 
     The recordings have no other event for it, so that the outcome is the event.
     """
-    claim: Claim = now.claim
-    kind = _OUTCOMES.get(failed.outcome or "")
-    named = failed.outcome_claim_id in (None, failed.claim_id)
-    if kind is None or failed.repeats or not named:
-        return ()
-    return claim.ended.state(kind, failed.request_id, now.binding)
+    line = now.line
+    failed = now.ask(
+        Kind.CLAIM_RESTORATION_FAILED,
+        outcome=outcome,
+        outcome_claim_id=line.outcome_claim_id,
+        blocking_claim_ids=line.blocking_claim_ids,
+        duplicate=duplicate,
+    )
+    kind, claim = _OUTCOMES.get(outcome or ""), now.claim
+    if kind is None or duplicate or line.outcome_claim_id not in (None, line.claim_id):
+        return (failed,)
+    return (failed, *claim.ended.state(kind, line.request_id, now.binding))
 
 
 def refusal(now: _AnyNow, *, failed: bool, duplicate: bool = False) -> Event:

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from monitor.input.dialects import _recorded
 from monitor.input.dialects._recorded import (
+    ENDINGS,
     READ_FROM_REPORTS,
     Claim,
     Events,
@@ -23,8 +24,8 @@ from monitor.input.dialects._recorded import (
     RecordedDialect,
     Request,
     acceptance,
-    ended,
     materialized,
+    nothing,
     unstated,
 )
 from monitor.input.dialects._recorded_line import Count, Head, Recorded
@@ -159,10 +160,6 @@ def _conflict(now: _Now) -> Events:
     return tuple(events)
 
 
-def _nothing(now: _Now) -> Events:
-    return ()
-
-
 class AllocatorDialect(RecordedDialect):
     """Reads the allocator events of one file; holds back at most one record of each run."""
 
@@ -172,15 +169,13 @@ class AllocatorDialect(RecordedDialect):
         "resident_block_materialized": Meaning(_cached, ()),
         "resident_claim_accepted": Meaning(_accepted, ("resident_blocks_required", "claim_id")),
         "resident_claim_materialized": Meaning(materialized),
-        "resident_claim_demoted": Meaning(ended),
-        "resident_claim_expired": Meaning(ended),
-        "resident_claim_harmed": Meaning(ended),
+        **ENDINGS,
         "resident_claim_block_lost_after_release": Meaning(
             _victim, ("physical_block_id", "claim_id")
         ),
         "active_request_refused": Meaning(_conflict, ("request_id",)),
         "active_request_deferred": Meaning(_conflict, ("request_id",)),
-        "future_reuse_denied": Meaning(_nothing, ()),
+        "future_reuse_denied": Meaning(nothing, ()),
     }
 
     def order(self, line: Head) -> tuple[int | None, int | None]:

@@ -13,16 +13,17 @@ from typing import Any, ClassVar, Final
 
 from monitor.input.dialects import _recorded
 from monitor.input.dialects._recorded import (
+    ENDINGS,
     NO_NEED,
     READ_FROM_REPORTS,
     Events,
     Meaning,
     RecordedDialect,
     acceptance,
-    answer,
-    ended,
     materialized,
+    nothing,
     refusal,
+    restoration_failed,
     says,
     unstated,
 )
@@ -359,14 +360,8 @@ def _repeats(now: Now) -> bool:
 
 def _restoration_failed(now: Now) -> Events:
     line = now.line
-    failed = now.ask(
-        Kind.CLAIM_RESTORATION_FAILED,
-        outcome=line.claim_scoped_outcome_type or line.outcome_type,
-        outcome_claim_id=line.outcome_claim_id,
-        blocking_claim_ids=line.blocking_claim_ids,
-        duplicate=_repeats(now),
-    )
-    return (failed, *answer(failed, now))
+    outcome = line.claim_scoped_outcome_type or line.outcome_type
+    return restoration_failed(now, outcome, duplicate=_repeats(now))
 
 
 def _refused(now: Now) -> Events:
@@ -405,10 +400,6 @@ def _accepted(now: Now) -> Events:
     )
 
 
-def _nothing(now: Now) -> Events:
-    return ()
-
-
 def block_size_of(tokens: int | None, hashes: int | None) -> int | None:
     """Tokens per block of a prompt of so many tokens that has so many full blocks.
 
@@ -442,13 +433,11 @@ class ConnectorDialect(RecordedDialect):
         "resident_claim_restored": Meaning(_restored, _BOTH),
         "resident_claim_accepted": Meaning(_accepted),
         "resident_claim_materialized": Meaning(materialized),
-        "resident_claim_demoted": Meaning(ended),
-        "resident_claim_expired": Meaning(ended),
-        "resident_claim_harmed": Meaning(ended),
-        "offload_store_job_created": Meaning(_nothing, ()),
-        "offload_load_job_created": Meaning(_nothing, ()),
-        "offload_worker_transfer_submitted": Meaning(_nothing, ()),
-        "offload_job_completed": Meaning(_nothing, ()),
+        **ENDINGS,
+        "offload_store_job_created": Meaning(nothing, ()),
+        "offload_load_job_created": Meaning(nothing, ()),
+        "offload_worker_transfer_submitted": Meaning(nothing, ()),
+        "offload_job_completed": Meaning(nothing, ()),
     }
 
     def order(self, line: Head) -> tuple[int | None, int | None]:

@@ -14,15 +14,15 @@ from typing import Any, ClassVar, Final
 
 from monitor.input.dialects import _recorded
 from monitor.input.dialects._recorded import (
+    ENDINGS,
     NO_NEED,
     READ_FROM_REPORTS,
     Events,
     Meaning,
     RecordedDialect,
     acceptance,
-    answer,
-    ended,
     refusal,
+    restoration_failed,
     says,
     unstated,
 )
@@ -259,13 +259,7 @@ def _restoration_failed(now: Now) -> Events:
         outcome = _NO_OUTCOME
     failed = now.ask(Kind.LOAD_FAILED)
     now.request.failed.add(line.claim_id or "")
-    outcome_event = now.ask(
-        Kind.CLAIM_RESTORATION_FAILED,
-        outcome=outcome,
-        outcome_claim_id=line.outcome_claim_id,
-        blocking_claim_ids=line.blocking_claim_ids,
-    )
-    return (failed, outcome_event, *answer(outcome_event, now))
+    return (failed, *restoration_failed(now, outcome))
 
 
 def _refused(now: Now) -> Events:
@@ -290,9 +284,7 @@ class ReferenceDialect(RecordedDialect):
         "resident_claim_reuse_after_restore": Meaning(_reused, _BOTH),
         "resident_claim_restoration_failed": Meaning(_restoration_failed, _BOTH),
         "active_request_refused": Meaning(_refused, ("request_id",)),
-        "resident_claim_demoted": Meaning(ended),
-        "resident_claim_expired": Meaning(ended),
-        "resident_claim_harmed": Meaning(ended),
+        **ENDINGS,
     }
 
     def order(self, line: Head) -> tuple[int | None, int | None]:
