@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from monitor.input.errors import InputError
 from monitor.input.lines import STDIN, Lines
@@ -119,5 +120,5 @@ def explained(record: Record, apart: Mapping[str, str]) -> Record:
         return record
     rank = Rank(stamp.rank, stamp.ranks, stamp.engine, file, stamp.stream)
     why = apart.get(file) or f"{_says(rank)}, and {_problem([rank])}"
-    stamp = msgspec.structs.replace(stamp, alone=why)
-    return msgspec.structs.replace(record, stamp=stamp)
+    stamp = replace(stamp, alone=why)
+    return replace(record, stamp=stamp)

@@ -10,6 +10,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
 from monitor.input import rank_order
 from monitor.input.rank_order import OneStream, RankLine
@@ -371,8 +372,8 @@ class RankMerge:
             return
         closes = mark is Mark.STREAM_CLOSED
         each.over = each.over or closes
-        stamp = msgspec.structs.replace(record.stamp, time_ns=time)
-        record = msgspec.structs.replace(record, stamp=stamp)
+        stamp = replace(record.stamp, time_ns=time)
+        record = replace(record, stamp=stamp)
         after = {each.behind: False} if each.behind and not closes else None
         # With another number than 0 it says again what is observed.
         yield from self._stream.take([RankLine(self.watermark, rank, 1, record, after)])

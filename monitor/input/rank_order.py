@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, product
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from monitor.input.records import Doubt, Record, remains_of_late
 from spec.events.alphabet import Kind
@@ -140,7 +141,7 @@ class OneStream(msgspec.Struct, array_like=True):
     def _doubt(self, doubts: tuple[Doubt, ...]) -> None:
         if doubts and self._held is not None:
             every = (*self._held.doubts, *doubts)
-            self._held = msgspec.structs.replace(self._held, doubts=every)
+            self._held = replace(self._held, doubts=every)
 
     def _own(self, line: RankLine) -> tuple[Record, frozenset[Kind] | None] | None:
         """The line, if the stream has it, and what is observed from there on, if it says so. The
@@ -169,10 +170,10 @@ class OneStream(msgspec.Struct, array_like=True):
         """Hold the record back instead of the one that was."""
         if (mark := self._again) is not None:
             # No line runs backwards where the mark that comes first has the time of the next one.
-            stamp = msgspec.structs.replace(mark.stamp, time_ns=record.stamp.time_ns)
+            stamp = replace(mark.stamp, time_ns=record.stamp.time_ns)
             self._again = None
-            yield from self._add(msgspec.structs.replace(mark, stamp=stamp), self.observes)
-        stamp = msgspec.structs.replace(
+            yield from self._add(replace(mark, stamp=stamp), self.observes)
+        stamp = replace(
             record.stamp,
             stream=self.name,
             sequence=self._numbers,
@@ -190,7 +191,7 @@ class OneStream(msgspec.Struct, array_like=True):
             for is_unread in (False, True)
         )
         self.lost.clear()
-        new = msgspec.structs.replace(record, stamp=stamp, lost=lost, unread=unread)
+        new = replace(record, stamp=stamp, lost=lost, unread=unread)
         held, self._held = self._held, new
         if held is not None:
             yield held
@@ -202,9 +203,7 @@ def _order_of(group: Sequence[RankLine]) -> tuple[bool, set[str]]:
     for one, other in combinations(group, 2):
         if one.rank == other.rank:
             continue
-        for (first, _), (second, _) in (
-            (a, b) for a in one.record.events for b in other.record.events
-        ):
+        for (first, _), (second, _) in product(one.record.events, other.record.events):
             if commute(first, second):
                 continue
             if {first.kind, second.kind} <= _OWN and first.claim_id == second.claim_id:

@@ -10,7 +10,7 @@ from types import NoneType
 from typing import Final
 
 import msgspec
-from msgspec.structs import astuple
+from msgspec.structs import astuple, replace
 
 from monitor.input.errors import InputError
 from monitor.input.lines import LINE_LIMIT
@@ -141,7 +141,7 @@ def stamp_of(line: Event | StreamMark, stream: str) -> Stamp:
     alone = f"it is rank {line.rank} of {line.ranks}: {_ALONE}"
     of = Stamp(*place, mark=line.kind, observes=observes, alone=alone, groups=line.groups)
     engine = line.engine or stream
-    return msgspec.structs.replace(of, rank=line.rank, ranks=line.ranks, engine=engine)
+    return replace(of, rank=line.rank, ranks=line.ranks, engine=engine)
 
 
 class Doubt(msgspec.Struct, frozen=True):
@@ -277,7 +277,7 @@ _TOO_LATE: Final = "an event that names it came too late"
 
 def disordered(record: Record) -> Record:
     """The same line, which may belong to another place of its stream."""
-    return msgspec.structs.replace(record, lost=record.lost or OUT_OF_ORDER)
+    return replace(record, lost=record.lost or OUT_OF_ORDER)
 
 
 def remains_of_late(record: Record, time_ns: int | None) -> Record | None:
@@ -291,8 +291,6 @@ def remains_of_late(record: Record, time_ns: int | None) -> Record | None:
     named = {n for e in events for n in (e.claim_id, e.outcome_claim_id, *e.accused) if n}
     if not named:
         return None
-    stamp = msgspec.structs.replace(
-        record.stamp, sequence=None, time_ns=time_ns, mark=None, observes=None
-    )
+    stamp = replace(record.stamp, sequence=None, time_ns=time_ns, mark=None, observes=None)
     doubts = tuple(Doubt(_TOO_LATE, name) for name in sorted(named))
-    return msgspec.structs.replace(record, stamp=stamp, events=(), doubts=doubts)
+    return replace(record, stamp=stamp, events=(), doubts=doubts)

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
 
 import msgspec
 from msgspec import Meta
+from msgspec.structs import replace
 
 from monitor.input.dialects import Dialect
 from monitor.input.dialects._json import Listed, struct
@@ -362,12 +363,12 @@ class KvEventsDialect(Dialect):
         stream.stored |= batch.stores
         whole = Record(at, stamp, events, unknown=batch.unknown, unread=unread)
         groups = tuple(stream.groups[number] for number in sorted(stream.groups))
-        opened = msgspec.structs.replace(stamp, mark=Mark.STREAM_OPENED, groups=groups)
+        opened = replace(stamp, mark=Mark.STREAM_OPENED, groups=groups)
         if self._joining is not None:
             join = self._joins.get(name) or self._joins.setdefault(name, self._joining(name))
             missing = _missing(sequence, None if again else last) or stream.lacks(held)
             if opens:
-                whole = msgspec.structs.replace(whole, stamp=opened)
+                whole = replace(whole, stamp=opened)
                 unknown = "" if sequence == 0 else missing or "a group of caches is new"
                 join.begin(batch, groups, unknown, again=again)
             return [*joined(join, batch, whole, missing)]
@@ -375,9 +376,9 @@ class KvEventsDialect(Dialect):
             return (whole,)
         lost = f"the run began before sequence number {sequence}" if late else ""
         if last is None or not (lost or unread):
-            return (msgspec.structs.replace(whole, stamp=opened),)
-        rest = msgspec.structs.replace(stamp, sequence=None)
-        return Record(at, opened), msgspec.structs.replace(whole, stamp=rest, lost=lost)
+            return (replace(whole, stamp=opened),)
+        rest = replace(stamp, sequence=None)
+        return Record(at, opened), replace(whole, stamp=rest, lost=lost)
 
     def _refused(
         self, line: int, field: str, problem: Malformed, hint: str = _MESSAGE

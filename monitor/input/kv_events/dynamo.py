@@ -22,6 +22,8 @@ from monitor.input.kv_events.facts import (
     Malformed,
     Message,
     RankNumber,
+    Removed,
+    Stored,
     is_map,
     struct_of,
     unpacked,
@@ -43,8 +45,6 @@ KNOWN: Final = {
     "cleared": frozenset[str](),
 }
 """The events that are understood, with their fields."""
-
-_BLOCK: Final = frozenset({"block_hash", "tokens_hash"})
 
 _WORD: Final = 1 << 64
 
@@ -79,16 +79,9 @@ class _Envelope(msgspec.Struct, frozen=True):
     topic: Any = None
 
 
-class _Stored(msgspec.Struct, frozen=True):
-    blocks: list[dict[str, Any]]
-
-
 class _Block(msgspec.Struct, frozen=True):
     block_hash: Any
-
-
-class _Removed(msgspec.Struct, frozen=True):
-    block_hashes: list[Any]
+    tokens_hash: Any = None
 
 
 class _Publisher(msgspec.Struct):
@@ -154,12 +147,10 @@ def _message(item: Any, form: str, others: set[str] | frozenset[str] = frozenset
     """
     if not is_map(item):
         raise Malformed("a RouterEvent is a map")
-    routed = struct_of("RouterEvent", item, _Routed)
-    event = struct_of("event", routed.event, _Inner)
     batch = _Routes(form)
     batch.check_fields("envelope", others, frozenset())
-    batch.check_fields("RouterEvent", item.keys(), frozenset(_Routed.__struct_fields__))
-    batch.check_fields("event", routed.event.keys(), frozenset(_Inner.__struct_fields__))
+    routed = batch.part("RouterEvent", item, _Routed)
+    event = batch.part("event", routed.event, _Inner)
     batch.read(event.data, routed.storage_tier)
     batch.place(None, event.dp_rank)
     if isinstance(routed.worker_id, int) and routed.worker_id >= _WORD:
@@ -188,13 +179,10 @@ class _Routes(Batch):
         if name == "cleared":
             self.clear("the tiers that cleared of NVIDIA Dynamo empties are not known")
         elif name == "stored":
-            hashes = []
-            for each in struct_of(name, fields, _Stored).blocks:
-                self.check_fields("block", each.keys(), _BLOCK)
-                hashes.append(struct_of("block", each, _Block).block_hash)
-            self.stored(hashes, 0, self._tier(storage))
+            blocks = [self.part("block", e, _Block) for e in struct_of(name, fields, Stored).blocks]
+            self.stored([block.block_hash for block in blocks], 0, self._tier(storage))
         else:
-            removed = struct_of(name, fields, _Removed)
+            removed = struct_of(name, fields, Removed)
             self.removed(removed.block_hashes, 0, self._tier(storage))
 
     def _tier(self, storage: str | None) -> str:

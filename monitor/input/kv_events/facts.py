@@ -29,7 +29,9 @@ __all__ = [
     "Malformed",
     "Message",
     "RankNumber",
+    "Removed",
     "Seconds",
+    "Stored",
     "adapter_extra",
     "is_map",
     "keys_of",
@@ -76,6 +78,18 @@ class Content(NamedTuple):
     size: int
     group: int
     extras: tuple[tuple[str, ...], ...] | None
+
+
+class Stored(msgspec.Struct, frozen=True):
+    """The blocks of a store, in forms that state each by itself."""
+
+    blocks: list[dict[str, Any]]
+
+
+class Removed(msgspec.Struct, frozen=True):
+    """The blocks of a removal, in the same forms."""
+
+    block_hashes: list[Any]
 
 
 class Message(NamedTuple):
@@ -159,6 +173,15 @@ class Batch:
         """Count the fields that are not known."""
         for field in fields - known:
             self.note(name, field)
+
+    def part(self, name: str, fields: Mapping[str, Any], form: type[S]) -> S:
+        """A part of an event as a struct, of which the fields that are not known are counted.
+
+        Raises:
+            Malformed: a field is missing, or of a wrong type.
+        """
+        self.check_fields(name, fields.keys(), frozenset(form.__struct_fields__))
+        return struct_of(name, fields, form)
 
     def note(self, name: str, field: str) -> None:
         """A field is not known."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-import msgspec
+from msgspec.structs import replace
 
 from monitor.input.records import Record
 from spec.events.canonical import Mark
@@ -83,20 +83,20 @@ def joined(join: Join, batch: Batch, record: Record, missing: str) -> Iterator[R
     if missing or unread:
         join.lose(batch, unread or missing)
     pieces = () if unread or number is None else join.take(batch, number)
-    stamp = msgspec.structs.replace(record.stamp, observes=join.observes)
-    rest = msgspec.structs.replace(stamp, sequence=None, mark=None, groups=())
+    stamp = replace(record.stamp, observes=join.observes)
+    rest = replace(stamp, sequence=None, mark=None, groups=())
     head = Record(record.at, stamp, unknown=record.unknown)
     if missing or unread:
         if stamp.mark is not None:
             yield head
-            head = msgspec.structs.replace(head, stamp=rest)
-        yield msgspec.structs.replace(head, lost=missing, unread=unread)
+            head = replace(head, stamp=rest)
+        yield replace(head, lost=missing, unread=unread)
         if number is None:  # nor will any further batch have a place
             return
-        head = Record(record.at, msgspec.structs.replace(rest, mark=Mark.STREAM_RESTATED))
+        head = Record(record.at, replace(rest, mark=Mark.STREAM_RESTATED))
     for events, doubts in pieces:
         placed = tuple([(event, record.at) for event in events])
-        yield msgspec.structs.replace(head, events=placed, doubts=doubts)
+        yield replace(head, events=placed, doubts=doubts)
         head = Record(record.at, rest)
     if not pieces:
         yield head

@@ -19,6 +19,8 @@ from monitor.input.kv_events.facts import (
     Malformed,
     Message,
     RankNumber,
+    Removed,
+    Stored,
     struct_of,
 )
 from monitor.input.kv_events.runtimes import TENSORRT_LLM
@@ -37,8 +39,6 @@ KNOWN: Final = {
     "updated": frozenset({"type", "block_hash", "cache_level", "priority"}),
 }
 """The events that are understood, with their fields."""
-
-_BLOCK: Final = frozenset({"type", "block_hash", "tokens", "cache_level", "priority"})
 
 
 def recognises(obj: dict[str, object]) -> bool:
@@ -59,14 +59,9 @@ class _Event(msgspec.Struct, frozen=True):
 class _Block(msgspec.Struct, frozen=True):
     block_hash: Any
     cache_level: int
-
-
-class _Stored(msgspec.Struct, frozen=True):
-    blocks: list[dict[str, Any]]
-
-
-class _Removed(msgspec.Struct, frozen=True):
-    block_hashes: list[Any]
+    type: Any = None
+    tokens: Any = None
+    priority: Any = None
 
 
 class _Diff(msgspec.Struct, frozen=True):
@@ -130,9 +125,9 @@ class _Pulled(Batch):
             self.misread(f"the blocks of window {event.window_size} are created a second time")
         group = self._group(event.window_size)
         if name == "stored":
-            self._stored(struct_of("stored", fields, _Stored), group)
+            self._stored(struct_of("stored", fields, Stored), group)
         elif name == "removed":
-            self._removed(struct_of("removed", fields, _Removed), group)
+            self._removed(struct_of("removed", fields, Removed), group)
         elif name == "updated":
             self._updated(struct_of("updated", fields, _Updated), group)
 
@@ -148,15 +143,12 @@ class _Pulled(Batch):
             self.misread("there are several windows, and none is stated to be of full attention")
         return windows.index(window)
 
-    def _stored(self, event: _Stored, group: int) -> None:
-        blocks = []
-        for each in event.blocks:
-            self.check_fields("block", each.keys(), _BLOCK)
-            blocks.append(struct_of("block", each, _Block))
+    def _stored(self, event: Stored, group: int) -> None:
+        blocks = [self.part("block", each, _Block) for each in event.blocks]
         for level, some in groupby(blocks, key=lambda block: block.cache_level):
             self.stored([block.block_hash for block in some], group, self._level(level))
 
-    def _removed(self, event: _Removed, group: int) -> None:
+    def _removed(self, event: Removed, group: int) -> None:
         if self.of_rank.moved:
             self.misread("blocks are removed from a cache level that is not stated")
         self.removed(event.block_hashes, group, GPU)
