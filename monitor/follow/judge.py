@@ -275,7 +275,7 @@ class Judge:
 
     @property
     def _disorder(self) -> Disorder:
-        return Disorder() if self._order is None else self._order.disorder(self._source)
+        return Disorder() if self._order is None else self._order.disorder
 
     def _plain(self, line: bytes) -> Record | None:
         """The record of a plain line that is in order, of no rank, and of a known stream."""

@@ -41,7 +41,8 @@ class _Said(NamedTuple):
 
 
 class Resequencer:
-    """Holds back the lines that come early, and drops repetitions and what comes too late.
+    """Puts the lines of each stream of a source in order: it holds back those that come early, and
+    drops repetitions and what comes too late.
 
     A line is held back until all lines before it came, or until the window gives these up. What was
     given up is a gap of the stream that is passed on: a reader of it sees that lines are missing,
@@ -51,17 +52,23 @@ class Resequencer:
     number out of order, as without this class.
 
     A line without a number in a stream that has numbers may belong anywhere: it is passed on as it
-    comes, after a `stream_disorder`. Lines of recorded dialects are passed on as they come.
+    comes, as one that is out of order. Lines of recorded dialects are passed on as they come.
+
+    Attributes:
+        held: lines that are held back now, of all streams.
+        disorder: what was out of order.
     """
 
     def __init__(self, window: Window) -> None:
         self._window = window
-        self._streams: dict[tuple[str, str], _Stream] = {}
-        self._held = self._bytes = 0
+        self._streams: dict[str, _Stream] = {}
+        self._bytes = 0
+        self.held = 0
+        self.disorder = Disorder()
 
     def snapshot(self) -> bytes:
         """The state, the lines that are held back included, for `restore`."""
-        return _ENCODER.encode([*self._streams.items()])
+        return _ENCODER.encode((self._streams, self.disorder))
 
     @classmethod
     def restore(cls, window: Window, snapshot: bytes) -> Resequencer:
@@ -71,25 +78,25 @@ class Resequencer:
             SpecError: it is none.
         """
         try:
-            streams = msgspec.msgpack.decode(snapshot, type=list[tuple[tuple[str, str], _Stream]])
+            streams, disorder = _DECODER.decode(snapshot)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             raise SpecError(f"the lines that were held back cannot be read: {error}") from None
         found = cls(window)
-        found._streams = dict(streams)
-        found._held = sum(len(each.held) for _, each in streams)
-        found._bytes = sum(each.size for _, each in streams)
+        found._streams, found.disorder = streams, disorder
+        found.held = sum(len(each.held) for each in streams.values())
+        found._bytes = sum(each.size for each in streams.values())
         return found
 
     def take(self, record: Record) -> Iterable[Record]:
         """The lines that are in order from this one on."""
         if record.stamp.form != CANONICAL:
             return (record,)
-        place = record.at.file, record.stamp.stream
-        stream = self._streams.get(place) or self._streams.setdefault(place, _Stream())
-        self._held, self._bytes = self._held - len(stream.held), self._bytes - stream.size
-        found = list(stream.take(record, self._window))
-        self._held, self._bytes = self._held + len(stream.held), self._bytes + stream.size
-        if self._held > HELD or self._bytes > HELD_BYTES:
+        name = record.stamp.stream
+        stream = self._streams.get(name) or self._streams.setdefault(name, _Stream())
+        self.held, self._bytes = self.held - len(stream.held), self._bytes - stream.size
+        found = [*stream.take(record, self._window, self.disorder)]
+        self.held, self._bytes = self.held + len(stream.held), self._bytes + stream.size
+        if self.held > HELD or self._bytes > HELD_BYTES:
             found += self._give_up(stream)
         return found
 
@@ -97,31 +104,13 @@ class Resequencer:
         """The lines that are in order from these on."""
         return (each for record in records for each in self.take(record))
 
-    def flush(self, file: str | None = None) -> Iterator[Record]:
-        """All lines that are held back: no line comes any more that could stand before them.
-
-        Args:
-            file: of this file alone.
-        """
-        for (of, _), stream in self._streams.items():
-            if file in (None, of):
-                yield from self._give_up(stream)
-
-    @property
-    def held(self) -> int:
-        """Lines that are held back now, of all streams."""
-        return self._held
-
-    def disorder(self, file: str) -> Disorder:
-        """What was out of order in a file."""
-        found = Disorder()
-        for (of, _), stream in self._streams.items():
-            if of == file:
-                found.add(stream.disorder)
-        return found
+    def flush(self) -> Iterator[Record]:
+        """All lines that are held back: no line comes any more that could stand before them."""
+        for stream in self._streams.values():
+            yield from self._give_up(stream)
 
     def _give_up(self, stream: _Stream) -> Iterator[Record]:
-        self._held, self._bytes = self._held - len(stream.held), self._bytes - stream.size
+        self.held, self._bytes = self.held - len(stream.held), self._bytes - stream.size
         return stream.give_up()
 
 
@@ -149,18 +138,17 @@ class _Stream(msgspec.Struct, array_like=True):
     time: int | None = None
     numbered: bool = False
     unplaced: bool = False
-    disorder: Disorder = msgspec.field(default_factory=Disorder)
 
     def __post_init__(self) -> None:
         self.said = OrderedDict(self.said)
 
-    def take(self, record: Record, window: Window) -> Iterator[Record]:
+    def take(self, record: Record, window: Window, disorder: Disorder) -> Iterator[Record]:
         number, time = record.stamp.sequence, record.stamp.time_ns
         if time is not None and (self.newest is None or time > self.newest):
             self.newest = time
         if number is not None:
             self.numbered = True
-            yield from self._place(number, record)
+            yield from self._place(number, record, disorder)
         elif self.numbered:
             yield disordered(record)
         else:
@@ -173,25 +161,25 @@ class _Stream(msgspec.Struct, array_like=True):
         while self.held:
             yield from self._skip()
 
-    def _place(self, number: int, record: Record) -> Iterator[Record]:
+    def _place(self, number: int, record: Record, disorder: Disorder) -> Iterator[Record]:
         said = _content(record)
         held = self.held.get(number)
         known = self.said.get(number) if held is None else held[1].digest
         if known == said.digest:
-            self.disorder.duplicates += 1
+            disorder.duplicates += 1
         elif known is None and number >= self.next:
             if number > self.next:
-                self.disorder.held += 1
+                disorder.held += 1
             self.held[number] = record, said
             self.size += said.size
             heapq.heappush(self.numbers, number)
             yield from self._in_order()
         elif known is None and self._is_given_up(number):
-            self.disorder.late += 1
+            disorder.late += 1
             if (left := remains_of_late(record, self.time)) is not None:
                 yield left
         else:  # or it was passed on so long ago that it is unknown what it said
-            self.disorder.contradicting += 1
+            disorder.contradicting += 1
             yield record
 
     def _is_due(self, window: Window) -> bool:
@@ -237,3 +225,6 @@ def _content(record: Record) -> _Said:
     events = [event for event, _ in record.events]
     said = _ENCODER.encode((stamp.sequence, stamp.time_ns, stamp.mark, observes, events))
     return _Said(blake2b(said, digest_size=16).digest(), len(said))
+
+
+_DECODER: Final = msgspec.msgpack.Decoder(tuple[dict[str, _Stream], Disorder])

@@ -106,7 +106,7 @@ class Source:
         account.form = "; ".join(filter(None, (reader.says, lines.says)))
         if order is not None:
             yield from order.flush()
-            account.disorder = order.disorder(account.file)
+            account.disorder = order.disorder
 
     def _read(self, reader: Reader, number: int, content: bytes | InputError) -> Sequence[Record]:
         """The records that are complete with a line; raises InputError where it is refused."""

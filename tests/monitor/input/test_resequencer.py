@@ -54,7 +54,7 @@ def counted(lines: Iterable[Record], window: Window) -> tuple[list[Record], Acco
     """The same, and what was out of order."""
     each = Resequencer(window)
     found = [out for line in lines for out in each.take(line)]
-    return [*found, *each.flush()], Account("file", disorder=each.disorder("file"))
+    return [*found, *each.flush()], Account("file", disorder=each.disorder)
 
 
 def numbers(records: Iterable[Record]) -> list[int | None]:
@@ -157,14 +157,14 @@ class TestOrder:
         assert 2 == each.held
         assert [1, 2, 3] == numbers(each.take(numbered(1)))
         assert 0 == each.held
-        assert Disorder(held=2) == each.disorder("file")
+        assert Disorder(held=2) == each.disorder
 
     def test_the_watermark_never_falls(self) -> None:
         """What the window gave up is late when it comes, and is left out."""
         each = Resequencer(Window(2))
         lines = [numbers(each.take(numbered(n))) for n in (0, 3, 2, 4, 1, 1, 5)]
         assert [[0], [], [], [2, 3, 4], [], [], [5]] == lines
-        assert Disorder(held=3, late=2) == each.disorder("file")
+        assert Disorder(held=3, late=2) == each.disorder
 
     def test_by_time(self) -> None:
         """A line is given up once those that came are so much later, whatever their number."""
@@ -182,7 +182,7 @@ class TestOrder:
         each = Resequencer(Window(5))
         found = [numbers(each.take(numbered(n))) for n in (0, 2, 2, 0, 1, 2)]
         assert [[0], [], [], [], [1, 2], []] == found
-        assert Disorder(duplicates=3, held=1) == each.disorder("file")
+        assert Disorder(duplicates=3, held=1) == each.disorder
 
     def test_another_content(self) -> None:
         """A number that says something else is passed on, and contradicts."""
@@ -201,7 +201,7 @@ class TestOrder:
         lines = [numbered(n) for n in (0, 1, 2, 3, 0, 3)]
         each = Resequencer(Window(5))
         assert [0, 1, 2, 3, 0] == [n for line in lines for n in numbers(each.take(line))]
-        assert Disorder(duplicates=1, contradicting=1) == each.disorder("file")
+        assert Disorder(duplicates=1, contradicting=1) == each.disorder
 
     def test_streams_apart(self) -> None:
         """Each stream has its own numbers and its own window."""
