@@ -10,7 +10,7 @@ from msgspec import Meta
 from monitor.input.dialects._json import predicate_in
 from monitor.input.errors import InputError
 from spec.claims.predicates import MAX_BLOCKS, MaterializationPredicate
-from spec.events.canonical import CapacityProof, Name
+from spec.events.canonical import Name
 
 __all__ = ["Bound", "Count", "Head", "Order", "Recorded"]
 
@@ -19,13 +19,6 @@ Order = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 Text = Annotated[str, Meta(max_length=1024)]
 _SCALE: Final = 1000
 _MOST_VALUE: Final = 10**12
-
-_PROOF: Final = (
-    "protected_resident_blocks",
-    "resident_plus_active_blocks",
-    "capacity_shortfall_blocks",
-    "usable_blocks",
-)
 
 
 class Head(msgspec.Struct, frozen=True):
@@ -86,34 +79,6 @@ class Recorded(Head, frozen=True):
             reason, hint = f"the value is beyond {_MOST_VALUE}", "give a value of ordinary size"
             raise InputError(file, reason, line=line, field="predicted_value", hint=hint)
         return round(value * _SCALE)
-
-    def proof(self, needed: int, usable: int) -> tuple[CapacityProof | None, tuple[str, ...]]:
-        """The capacity proof, and the names of the numbers that it leaves out.
-
-        A number that is left out is put in as it follows from the others, so that those can be
-        checked. There is no proof where none is given, or nothing follows from those that are.
-
-        Args:
-            needed: blocks that the request needs.
-            usable: blocks of the pool, for a line that does not say.
-        """
-        stated = {name: getattr(self, name) for name in _PROOF}
-        resident, total, shortfall, capacity = stated.values()
-        if resident is total is shortfall is None:
-            return None, ()
-        left_out = tuple(name for name, number in stated.items() if number is None)
-        capacity = usable if capacity is None else capacity
-        if total is None and resident is not None:
-            total = resident + needed
-        elif total is None and shortfall:
-            total = capacity + shortfall
-        if total is None:
-            return None, left_out
-        if resident is None:
-            resident = max(0, total - needed)
-        if shortfall is None:
-            shortfall = max(0, total - capacity)
-        return CapacityProof(resident, needed, total, capacity, shortfall), left_out
 
 
 class Bound(Recorded, frozen=True):

@@ -33,7 +33,7 @@ from monitor.input.records import Doubt, Form, Record
 from spec.claims.predicates import LeadingPrefixAtLeast
 from spec.claims.states import Mode
 from spec.events.alphabet import Kind
-from spec.events.canonical import Event
+from spec.events.canonical import CapacityProof, Event
 
 __all__ = ["DERIVED", "DIALECT", "FORM", "OBSERVES", "AllocatorDialect", "recognises"]
 
@@ -49,6 +49,14 @@ FORM: Final = Form("allocator", derived=DERIVED, usual=Mode.HARD_PROTECTED)
 def recognises(obj: dict[str, object]) -> bool:
     """Whether a recorded line that no dialect before this one knows is of the allocator."""
     return "event" in obj
+
+
+_PROOF: Final = (
+    "protected_resident_blocks",
+    "resident_plus_active_blocks",
+    "capacity_shortfall_blocks",
+    "usable_blocks",
+)
 
 
 class _Line(Recorded, frozen=True):
@@ -136,7 +144,7 @@ def _conflict(now: _Now) -> Events:
     line, run, request = now.line, now.run, now.need("request_id")
     needed = now.need("active_live_blocks_required")
     usable = now.need("usable_blocks") if run.usable is None else run.usable
-    proof, left_out = line.proof(needed, usable)
+    proof, left_out = _proof(line, needed, usable)
     if left_out:
         why = f"the capacity proof does not give {', '.join(left_out)}"
         now.doubts.append(Doubt(why, only=frozenset({"footprint_accounting"})))
@@ -158,6 +166,35 @@ def _conflict(now: _Now) -> Events:
     else:
         run.deferred[request] = needed
     return tuple(events)
+
+
+def _proof(line: _Line, needed: int, usable: int) -> tuple[CapacityProof | None, tuple[str, ...]]:
+    """The capacity proof, and the names of the numbers that it leaves out.
+
+    A number that is left out is put in as it follows from the others, so that those can be
+    checked. There is no proof where none is given, or nothing follows from those that are.
+
+    Args:
+        needed: blocks that the request needs.
+        usable: blocks of the pool, for a line that does not say.
+    """
+    stated = {name: getattr(line, name) for name in _PROOF}
+    resident, total, shortfall, capacity = stated.values()
+    if resident is total is shortfall is None:
+        return None, ()
+    left_out = tuple(name for name, number in stated.items() if number is None)
+    capacity = usable if capacity is None else capacity
+    if total is None and resident is not None:
+        total = resident + needed
+    elif total is None and shortfall:
+        total = capacity + shortfall
+    if total is None:
+        return None, left_out
+    if resident is None:
+        resident = max(0, total - needed)
+    if shortfall is None:
+        shortfall = max(0, total - capacity)
+    return CapacityProof(resident, needed, total, capacity, shortfall), left_out
 
 
 class AllocatorDialect(RecordedDialect):
