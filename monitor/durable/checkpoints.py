@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, Self
 import msgspec
 
 from monitor.durable.frame import LIMIT, CorruptSnapshot, framed, unframed
+from spec.files.plain import read_plain
 from spec.language.errors import OutputError, SpecError
 
 if TYPE_CHECKING:
@@ -174,11 +175,10 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def _read(path: Path) -> bytes:
-    with path.open("rb") as file:
-        content = file.read(_LONGEST + 1)
-    if len(content) > _LONGEST:
-        raise CorruptSnapshot(f"the file has over {_LONGEST} bytes")
-    return content
+    try:
+        return read_plain(path, _LONGEST)
+    except ValueError as error:
+        raise CorruptSnapshot(str(error)) from None
 
 
 def _decoded(data: bytes) -> Saved:

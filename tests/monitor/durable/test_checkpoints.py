@@ -86,6 +86,13 @@ class TestCheckpoints:
         with Checkpoints(folder) as kept, pytest.raises(SpecError, match="there is no other"):
             kept.load()
 
+    def test_a_pipe(self, tmp_path: Path) -> None:
+        """A pipe by the name of a checkpoint is refused, and not waited for."""
+        os.mkfifo(tmp_path / "checkpoint-00000001.bin")
+
+        with Checkpoints(tmp_path) as kept, pytest.raises(SpecError, match="it is a pipe"):
+            kept.load()
+
     @pytest.mark.parametrize("call", ["fsync", "write"])
     def test_full_disk(self, folder: Path, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
         """A full disk leaves those that are there, and nothing else; later there is room again."""
