@@ -51,8 +51,8 @@ class Fault(NamedTuple):
     hint: str
     is_end: bool = False
 
-    def at(self, number: int) -> InputError:
-        """The error of the line of this number."""
+    def at(self, number: int | None) -> InputError:
+        """The error of the line of this number, or of the file."""
         return InputError(self.file, self.reason, line=number, hint=self.hint)
 
 
@@ -113,18 +113,12 @@ class Lines:
             disk = self._disk = _Hashed(inner)
             packed = io.BufferedReader(disk, CHUNK)
             found = False
-            for block in _blocks(self._chunks(packed)):
-                if isinstance(block, bytes):
-                    for part in (block,) if self._log is None else self._extracted(block):
-                        found = found or isinstance(part, Fault) or not part.isspace()
-                        yield part
-                    continue
-                fault = self._too_long() if block is None else self._damaged(block, found)
-                found = True
-                yield fault
-            if self._log is not None and (rest := self._log.flush()):
-                found = True
-                yield rest
+            blocks = self._blocks(self._chunks(packed))
+            for block in blocks if self._log is None else self._extracted(self._log, blocks):
+                if isinstance(block, Fault) and block.is_end and not found:
+                    raise block.at(None)
+                found = found or isinstance(block, Fault) or not block.isspace()
+                yield block
             while packed.read1(CHUNK):
                 pass
             self.sha256 = disk.sha256.hexdigest()
@@ -157,7 +151,7 @@ class Lines:
         with stream:
             yield stream
 
-    def _chunks(self, packed: io.BufferedReader[_Hashed]) -> Iterator[bytes | Exception]:
+    def _chunks(self, packed: io.BufferedReader[_Hashed]) -> Iterator[bytes | Fault]:
         """The text in pieces; last, what ended the reading too early."""
         try:
             head = packed.peek(_MAGIC)
@@ -172,8 +166,10 @@ class Lines:
             yield from self._text(decompressed(packed, found))
         except Unreadable as error:
             raise InputError(self.file, str(error), hint=error.hint) from None
-        except (OSError, Corrupt) as error:
-            yield error
+        except OSError as error:
+            yield Fault(self.file, f"cannot be read: {error.strerror or error}", "", is_end=True)
+        except Corrupt as error:
+            yield Fault(self.file, str(error), "copy the file again", is_end=True)
 
     def _text(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
         """The text of a file without its mark of byte order; that of msgpack is JSON."""
@@ -189,21 +185,52 @@ class Lines:
         yield first.removeprefix(BOM)
         yield from chunks
 
-    def _extracted(self, block: bytes) -> Iterator[bytes | Fault]:
-        """The lines of a block that are of events, in their places."""
-        assert self._log is not None
-        found: list[bytes] = []
-        for line in block.split(b"\n"):
-            content = self._log.take(line)
-            if content is not None:
-                found.append(content)
+    def _blocks(self, chunks: Iterator[bytes | Fault]) -> Iterator[bytes | Fault]:
+        """Whole lines; a fault in the place of one over `LINE_LIMIT`, as soon as it is."""
+        rest, skipping = b"", False
+        for chunk in chunks:
+            if isinstance(chunk, Fault):
+                yield chunk
+                return
+            if not rest and not skipping and chunk.isspace():
+                yield b"\n" * chunk.count(b"\n")
                 continue
-            if found:
-                yield b"\n".join(found) + b"\n"
-            yield self._too_long()
-            found = [b""]
-        if text := b"\n".join(found):
-            yield text
+            end = chunk.rfind(b"\n") + 1
+            if end:
+                first = chunk.find(b"\n")
+                if not skipping and len(rest) + first > LINE_LIMIT:
+                    yield self._too_long()
+                    skipping = True
+                yield chunk[first:end] if skipping else rest + chunk[:end]
+                rest, skipping = chunk[end:], False
+            elif not skipping:
+                rest += chunk
+            if len(rest) > LINE_LIMIT:
+                yield self._too_long()
+                rest, skipping = b"", True
+        if rest:
+            yield rest
+
+    def _extracted(self, log: LogLines, blocks: Iterator[bytes | Fault]) -> Iterator[bytes | Fault]:
+        """The lines that are of events, in their places."""
+        for block in blocks:
+            if isinstance(block, Fault):
+                yield block
+                continue
+            found: list[bytes] = []
+            for line in block.split(b"\n"):
+                content = log.take(line)
+                if content is not None:
+                    found.append(content)
+                    continue
+                if found:
+                    yield b"\n".join(found) + b"\n"
+                yield self._too_long()
+                found = [b""]
+            if text := b"\n".join(found):
+                yield text
+        if rest := log.flush():
+            yield rest
 
     def _empty(self, size: int) -> InputError:
         """The file has no line of an event."""
@@ -217,15 +244,6 @@ class Lines:
     def _too_long(self) -> Fault:
         reason = f"the line is longer than {LINE_LIMIT} bytes"
         return Fault(self.file, reason, "write one event on each line")
-
-    def _damaged(self, error: Exception, found: bool) -> Fault:
-        if isinstance(error, OSError):
-            reason, hint = f"cannot be read: {error.strerror or error}", ""
-        else:
-            reason, hint = str(error), "copy the file again"
-        if not found:
-            raise InputError(self.file, reason, hint=hint)
-        return Fault(self.file, reason, hint, is_end=True)
 
 
 class _Hashed(io.RawIOBase):
@@ -258,33 +276,6 @@ class _Hashed(io.RawIOBase):
         self.sha256.update(chunk)
         self.size += len(chunk)
         return len(chunk)
-
-
-def _blocks(chunks: Iterator[bytes | Exception]) -> Iterator[bytes | Exception | None]:
-    """Whole lines; None in the place of one over `LINE_LIMIT`, as soon as it is."""
-    rest, skipping = b"", False
-    for chunk in chunks:
-        if isinstance(chunk, Exception):
-            yield chunk
-            return
-        if not rest and not skipping and chunk.isspace():
-            yield b"\n" * chunk.count(b"\n")
-            continue
-        end = chunk.rfind(b"\n") + 1
-        if end:
-            first = chunk.find(b"\n")
-            if not skipping and len(rest) + first > LINE_LIMIT:
-                yield None
-                skipping = True
-            yield chunk[first:end] if skipping else rest + chunk[:end]
-            rest, skipping = chunk[end:], False
-        elif not skipping:
-            rest += chunk
-        if len(rest) > LINE_LIMIT:
-            yield None
-            rest, skipping = b"", True
-    if rest:
-        yield rest
 
 
 def is_packed(file: str) -> bool:
