@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from monitor.input.engines import HINT, explained
@@ -44,12 +45,12 @@ class Merged:
         on_reject: Callable[[InputError], None] | None = None,
         how: Extraction = PLAIN,
     ) -> None:
-        self._how = how
+        self._open = partial(Source, lenient=lenient, stdin=stdin, how=how)
         self._engines = {ranks[0].path: ranks for ranks in engines.merged}
         others = {each.path for ranks in engines.merged for each in ranks[1:]}
         self._paths = [path for path in dict.fromkeys(paths) if path not in others]
         self._apart = engines.apart
-        self._lenient, self._stdin, self._on_reject = lenient, stdin, on_reject
+        self._lenient, self._on_reject = lenient, on_reject
         self._sources: list[Source] = []
 
     @property
@@ -77,11 +78,8 @@ class Merged:
                     yield explained(record, self._apart)
 
     def _source(self, path: str, on_reject: Callable[[InputError], None] | None) -> Source:
-        source = Source(
-            [path], lenient=self._lenient, stdin=self._stdin, on_reject=on_reject, how=self._how
-        )
-        self._sources.append(source)
-        return source
+        self._sources.append(self._open([path], on_reject=on_reject))
+        return self._sources[-1]
 
     def _merge(self, ranks: Sequence[Rank]) -> Iterator[Record]:
         """The lines of all ranks in the order of time."""

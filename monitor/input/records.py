@@ -132,16 +132,16 @@ class Stamp(msgspec.Struct, frozen=True):
 
 def stamp_of(line: Event | StreamMark, stream: str) -> Stamp:
     """The stamp of a canonical line of this stream; what it observes are kinds of facts."""
-    if isinstance(line, Event):
-        return Stamp(stream, line.sequence, line.time_ns)
-    observes = None if line.observes is None else frozenset(map(Kind, line.observes))
     place = (stream, line.sequence, line.time_ns)
+    if isinstance(line, Event):
+        return Stamp(*place)
+    observes = None if line.observes is None else frozenset(map(Kind, line.observes))
+    stamp = Stamp(*place, mark=line.kind, observes=observes, groups=line.groups)
     if line.ranks in (None, 1):
-        return Stamp(*place, mark=line.kind, observes=observes, groups=line.groups)
+        return stamp
     alone = f"it is rank {line.rank} of {line.ranks}: {_ALONE}"
-    of = Stamp(*place, mark=line.kind, observes=observes, alone=alone, groups=line.groups)
     engine = line.engine or stream
-    return replace(of, rank=line.rank, ranks=line.ranks, engine=engine)
+    return replace(stamp, alone=alone, rank=line.rank, ranks=line.ranks, engine=engine)
 
 
 class Doubt(msgspec.Struct, frozen=True):
@@ -180,25 +180,19 @@ def content_of(record: Record) -> bytes:
 
 def line_of(record: Record, *, foreign: bool = False) -> Line:
     """A record as a judge takes it; a `foreign` one has another form than the first."""
-    stamp, mark = record.stamp, None
-    if stamp.mark is not None:
-        mark = StreamMark(kind=stamp.mark, groups=stamp.groups)
-    events = tuple([event for event, _ in record.events])
-    lost = record.lost or stamp.alone
-    doubts = tuple([(each.claim_id, each.only, each.why) for each in record.doubts])
-    form = stamp.form
+    stamp, form = record.stamp, record.stamp.form
     return Line(
         record.at,
-        events,
+        tuple([event for event, _ in record.events]),
         stamp.sequence,
         stamp.time_ns,
         form.skips,
-        mark,
+        None if stamp.mark is None else StreamMark(kind=stamp.mark, groups=stamp.groups),
         stamp.observes,
-        doubts,
+        tuple([(each.claim_id, each.only, each.why) for each in record.doubts]),
         form.derived,
         foreign,
-        lost,
+        record.lost or stamp.alone,
         record.unread,
     )
 

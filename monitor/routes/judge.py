@@ -10,7 +10,7 @@ Lowering of Resident KV Claims, table 5.
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
@@ -43,8 +43,6 @@ _UNSALTED: Final = (
 )
 _MOST_LISTED: Final = 100
 _MS: Final = 1_000_000  # nanoseconds
-
-_Open: TypeAlias = tuple[str, str, frozenset[str]]  # why, the claim, and its obligations
 
 
 class Route(NamedTuple):
@@ -212,13 +210,12 @@ def events_of(
     """
     line = 0
 
-    def record(time_ms: int, events: Sequence[Event], left: Sequence[_Open] = ()) -> Record:
+    def record(time_ms: int, events: Sequence[Event], doubts: Sequence[Doubt] = ()) -> Record:
         nonlocal line
         line += 1
         at = at_line(file, line)
         stamp = Stamp(_STREAM, None, time_ms * _MS)
-        stay_open = tuple(Doubt(*each) for each in left)
-        return Record(at, stamp, tuple((event, at) for event in events), None, stay_open)
+        return Record(at, stamp, tuple((event, at) for event in events), doubts=tuple(doubts))
 
     first_ms = watching.since_ns // _MS
     for name, claim in watching.claims.items():
@@ -251,7 +248,7 @@ def _registered(claim: Watched, hashes: Sequence[int]) -> Event:
     )
 
 
-def _began(routes: Sequence[Route]) -> tuple[list[Event], list[_Open]]:
+def _began(routes: Sequence[Route]) -> tuple[list[Event], list[Doubt]]:
     """The choice of the router, reported for each claim, and the arrival of the request."""
     events: list[Event] = []
     for each in routes:
@@ -263,10 +260,10 @@ def _began(routes: Sequence[Route]) -> tuple[list[Event], list[_Open]]:
                 _event(Kind.ROUTE_PLACEMENT_REPORTED, each, worker=worker),
             ]
     events.append(Event(kind=Kind.REQUEST_ARRIVED, request_id=routes[0].end.request_id))
-    return events, [(e.unrouted, e.claim_id, _CHOICE) for e in routes if e.unrouted]
+    return events, [Doubt(e.unrouted, e.claim_id, _CHOICE) for e in routes if e.unrouted]
 
 
-def _ended(routes: Sequence[Route]) -> tuple[list[Event], list[_Open]]:
+def _ended(routes: Sequence[Route]) -> tuple[list[Event], list[Doubt]]:
     """What the engine served, reported for each claim, and the end of the request."""
     stated = [each for each in routes if each.served is not None]
     events = [
@@ -275,7 +272,7 @@ def _ended(routes: Sequence[Route]) -> tuple[list[Event], list[_Open]]:
         for kind in (Kind.REUSE_SERVED, Kind.ROUTE_REUSE_REPORTED)
     ]
     events.append(Event(kind=Kind.REQUEST_FINISHED, request_id=routes[0].end.request_id))
-    return events, [(_UNSERVED, e.claim_id, _REUSE) for e in routes if e.served is None]
+    return events, [Doubt(_UNSERVED, e.claim_id, _REUSE) for e in routes if e.served is None]
 
 
 def _event(kind: Kind, route: Route, **fields: Any) -> Event:
