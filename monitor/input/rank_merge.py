@@ -336,10 +336,11 @@ class RankMerge:
             for each in tied:
                 while each.waiting and each.waiting[0].time == time:
                     group.append(self._popped(each))
-            most, many = rank_order.TIED, False
+            # Each line states what is missing beside the others: a few at once, or it is too much.
+            most = rank_order.TIED
             for start in range(0, len(group), most):
-                many = many or len(group) > start + most
-                yield from self._stream.take(group[start : start + most], many=many)
+                part = group[start : start + most]
+                yield from self._stream.take(part, many=len(group) > most)
 
     def _next(self) -> tuple[int | None, list[Rank], list[Rank]]:
         """The first time of the lines that wait, None where none does; the ranks that have lines of
