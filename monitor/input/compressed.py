@@ -70,7 +70,11 @@ def decompressed(packed: io.BufferedReader[Any], of: Format | None) -> Iterator[
         while chunk := packed.read1(CHUNK):
             yield chunk
         return
-    zstd: Any = _zstd() if of is _ZSTD else None
+    zstd: Any = None
+    damaged: tuple[type[Exception], ...] = (gzip.BadGzipFile, zlib.error, lzma.LZMAError)
+    if of is _ZSTD:
+        zstd = _zstd()
+        damaged = (zstd.ZstdError,)
     try:
         if of is _GZIP:
             unpacked = gzip.GzipFile(fileobj=packed)
@@ -84,12 +88,8 @@ def decompressed(packed: io.BufferedReader[Any], of: Format | None) -> Iterator[
             yield from _streams(packed, zstd.ZstdDecompressor)
     except EOFError:
         raise Corrupt(f"the {of.name} data is truncated") from None
-    except (gzip.BadGzipFile, zlib.error, lzma.LZMAError, _Damaged) as error:
+    except damaged as error:
         raise Corrupt(f"the {of.name} data cannot be decompressed: {error}") from None
-
-
-class _Damaged(Exception):
-    """Data of zstd are damaged."""
 
 
 def _zstd() -> Any:
@@ -111,12 +111,7 @@ def _streams(packed: io.BufferedReader[Any], decoder: Callable[[], Any]) -> Iter
         while not stream.eof:
             if not data and stream.needs_input and not (data := packed.read1(CHUNK)):
                 raise EOFError
-            try:
-                yield stream.decompress(data, CHUNK)
-            except (OSError, lzma.LZMAError, _Damaged):
-                raise
-            except Exception as error:  # compression.zstd.ZstdError
-                raise _Damaged(error) from None
+            yield stream.decompress(data, CHUNK)
             data = b""
         data = stream.unused_data.lstrip(b"\0")  # xz may pad streams with these
         while not data and (more := packed.read1(CHUNK)):
@@ -132,10 +127,7 @@ def _frames(packed: io.BufferedReader[Any], zstandard: Any) -> Iterator[bytes]:
         while not frame.eof:
             if not (data := data or packed.read(_PIECE)):
                 raise EOFError
-            try:
-                found = frame.decompress(data)
-            except zstandard.ZstdError as error:
-                raise _Damaged(error) from None
+            found = frame.decompress(data)
             for at in range(0, len(found), CHUNK):
                 yield found[at : at + CHUNK]
             data = b""

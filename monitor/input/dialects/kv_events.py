@@ -16,7 +16,8 @@ from __future__ import annotations
 import binascii
 from base64 import b64decode
 from collections import Counter
-from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import msgspec
 from msgspec import Meta
@@ -110,15 +111,24 @@ class _Single(msgspec.Struct, frozen=True):
     endpoint: _Name = ""
 
 
-class _Held(NamedTuple):
-    """A batch whose events have a line each, and the first of them with its place."""
+@dataclass(slots=True)
+class _Held:
+    """A batch whose events have a line each, and the first of them with its place; `gap` says why
+    lines of the batch may be missing.
+    """
 
     at: At
     single: _Single
     batch: batches.Events | mooncake.Maps
     lines: int = 1
     gap: str = ""
-    """Why lines of the batch may be missing."""
+
+    def goes_on_with(self, single: _Single) -> bool:
+        """Whether an event of the same endpoint and rank is the next one of the batch."""
+        number, index, first = single.sequence, single.event_index, self.single.event_index
+        if number is None or number != self.single.sequence or self.lines >= _MOST_LINES:
+            return False
+        return index is None or first is None or index == first + self.lines
 
 
 class _Stream:
@@ -227,7 +237,8 @@ class KvEventsDialect(Dialect):
 
     def pause(self, why: str) -> None:
         """Lines may be missing before the next one."""
-        self._held = {key: held._replace(gap=why) for key, held in self._held.items()}
+        for held in self._held.values():
+            held.gap = why
         for join in self._joins.values():
             join.pause(why)
 
@@ -276,23 +287,24 @@ class KvEventsDialect(Dialect):
         """A line of one event: the batch is complete when a line of another one comes."""
         key = single.endpoint, single.data_parallel_rank
         held = self._held.get(key)
-        goes_on = held is not None and _is_next(held, single)
-        runtime = self._runtime(single.endpoint, 0, None if goes_on else single.sequence)
-        batch = held.batch if held and goes_on else self._begun(single, runtime)
+        if held is not None and not held.goes_on_with(single):
+            held = None
+        batch = self._begun(single) if held is None else held.batch
         try:
             batch.read(single.event)
         except Malformed as problem:
             raise self._refused(line, "event", problem) from None
-        if held is not None and goes_on:
-            self._held[key] = held._replace(lines=held.lines + 1)
+        if held is not None:
+            held.lines += 1
             return ()
         found = self._rest(key)
         self._check_count({self._stream_name(*key)}, line)
         self._held[key] = _Held(at_line(self._file, line, single.sequence), single, batch)
         return found
 
-    def _begun(self, single: _Single, runtime: Runtime) -> batches.Events | mooncake.Maps:
+    def _begun(self, single: _Single) -> batches.Events | mooncake.Maps:
         """The batch that begins with an event, which is not read yet."""
+        runtime = self._runtime(single.endpoint, 0, single.sequence)
         batch = events_of([single.event], runtime, contents=self._joining is not None)
         batch.place(single.timestamp, single.data_parallel_rank)
         return batch
@@ -423,22 +435,6 @@ def _opened(message: _Message) -> tuple[int | None, Any]:
     if sequence < -1 or (sequence == -1 and frames[2]):
         raise Malformed("the sequence number is negative")
     return sequence, None if sequence == -1 else unpacked(frames[2])
-
-
-def _is_next(held: _Held, single: _Single) -> bool:
-    """Whether an event is the next one of the batch."""
-    one = held.single
-    return (
-        single.sequence is not None
-        and held.lines < _MOST_LINES
-        and (single.endpoint, single.data_parallel_rank, single.sequence)
-        == (one.endpoint, one.data_parallel_rank, one.sequence)
-        and (
-            single.event_index is None
-            or one.event_index is None
-            or single.event_index == one.event_index + held.lines
-        )
-    )
 
 
 DIALECT: Final = KvEventsDialect

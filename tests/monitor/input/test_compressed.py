@@ -66,6 +66,7 @@ def kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str
     if " " in request.param:
         module = types.ModuleType("compression.zstd")
         module.__dict__["ZstdDecompressor"] = Zstd314
+        module.__dict__["ZstdError"] = zstandard.ZstdError
         monkeypatch.setitem(sys.modules, "compression", types.ModuleType("compression"))
         monkeypatch.setitem(sys.modules, "compression.zstd", module)
     return str(request.param).split()[0]
