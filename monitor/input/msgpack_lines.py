@@ -21,19 +21,26 @@ _OBJECTS: Final = re.compile(
     rb"(?:[\xa1-\xbf]|\xd9.|\xda..)[A-Za-z_]",  # its first key
     re.DOTALL,
 )
-_SIZES: Final = (
-    {0xC4: 1, 0xC5: 2, 0xC6: 4, 0xD9: 1, 0xDA: 2, 0xDB: 4}  # bytes and texts
-    | {0xDC: 2, 0xDD: 4, 0xDE: 2, 0xDF: 4}  # arrays and maps
-    | {0xC7: 1, 0xC8: 2, 0xC9: 4}  # of other types
-)
-"""In how many bytes a size is stated, by the first byte."""
-
 _FIXED: Final = (
-    {0xC0: 1, 0xC2: 1, 0xC3: 1, 0xCA: 5, 0xCB: 9, 0xCC: 2, 0xCD: 3, 0xCE: 5, 0xCF: 9}
+    dict.fromkeys((*range(0x80), *range(0xE0, 0x100)), 1)  # small numbers
+    | {0xA0 + size: 1 + size for size in range(0x20)}  # short texts
+    | {0xC0: 1, 0xC2: 1, 0xC3: 1, 0xCA: 5, 0xCB: 9, 0xCC: 2, 0xCD: 3, 0xCE: 5, 0xCF: 9}
     | {0xD0: 2, 0xD1: 3, 0xD2: 5, 0xD3: 9}
     | {0xD4: 3, 0xD5: 4, 0xD6: 6, 0xD7: 10, 0xD8: 18}
 )
 """The bytes of values of one size, by the first byte."""
+
+_BOXES: Final = dict.fromkeys((*range(0x80, 0x90), 0xDE, 0xDF), 2) | dict.fromkeys(
+    (*range(0x90, 0xA0), 0xDC, 0xDD), 1
+)
+"""The values in each item of a map, which is a pair, and of an array, by the first byte."""
+
+_SIZES: Final = (
+    {0xC4: 1, 0xC5: 2, 0xC6: 4, 0xD9: 1, 0xDA: 2, 0xDB: 4}  # bytes and texts
+    | {0xDC: 2, 0xDD: 4, 0xDE: 2, 0xDF: 4}  # arrays and maps
+    | {0xC7: 1, 0xC8: 2, 0xC9: 4}  # of other types, which a further byte states
+)
+"""In how many bytes a size is stated, by the first byte; small maps and arrays have it in that."""
 
 _DECODE: Final = msgspec.msgpack.Decoder().decode
 _ENCODE: Final = msgspec.json.Encoder().encode
@@ -86,35 +93,27 @@ def _scanned(data: bytearray, at: int) -> tuple[int, int] | None:
             return None
         first = data[at]
         due -= 1
-        if first < 0x80 or first >= 0xE0:
-            at += 1
-        elif first < 0xA0:  # a map or an array
-            boxes += 1
-            due, pairs, at = _with_items(first < 0x90, first & 15, due, pairs, at + 1)
-        elif first < 0xC0:
-            at += 1 + (first & 31)
-        elif first in _FIXED:
+        if first in _FIXED:
             at += _FIXED[first]
-        elif first in _SIZES:
+            continue
+        if first in _SIZES:
             begin = at + 1 + _SIZES[first]
-            if begin > length:
-                return None
             size = int.from_bytes(data[at + 1 : begin], "big")
-            if first >= 0xDC:
-                boxes += 1
-                due, pairs, at = _with_items(first >= 0xDE, size, due, pairs, begin)
-            else:
-                at = begin + size + (0xC7 <= first <= 0xC9)
+        elif first in _BOXES:
+            begin, size = at + 1, first & 15
         else:
             raise Corrupt(f"the msgpack data is corrupt: no value begins with {first:#x}")
+        if begin > length:
+            return None
+        if first not in _BOXES:
+            at = begin + size + (0xC7 <= first <= 0xC9)
+            continue
+        at, boxes = begin, boxes + 1
+        due += _BOXES[first] * size
+        pairs += size if _BOXES[first] == 2 else 0
         if boxes > _MOST_BOXES:
             raise Corrupt(f"a msgpack value has over {_MOST_BOXES} maps and arrays")
     return None if at > length else (at, pairs)
-
-
-def _with_items(is_map: bool, size: int, due: int, pairs: int, at: int) -> tuple[int, int, int]:
-    """How many values are due, how many pairs there are, and where the items begin."""
-    return (due + 2 * size, pairs + size, at) if is_map else (due + size, pairs, at)
 
 
 def _line(packed: bytes, pairs: int) -> bytes:
