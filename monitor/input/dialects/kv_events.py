@@ -16,7 +16,7 @@ from __future__ import annotations
 import binascii
 from base64 import b64decode
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import msgspec
@@ -131,18 +131,22 @@ class _Held:
         return index is None or first is None or index == first + self.lines
 
 
+@dataclass(slots=True)
 class _Stream:
-    """What is known of one stream: its last number and time, its run, its groups of caches."""
+    """What is known of one stream: its endpoint and rank, the join of it with claims, its last
+    number and time, its run, its groups of caches.
+    """
 
-    def __init__(self) -> None:
-        self.last: int | None = None
-        self.missing = 0
-        self.stored = False  # whether anything was stored in this run
-        self.time_ns: int | None = None
-        self.run = 0
-        self.groups = {0: _FULL}
-        self.opened = False
-        self.next_index: int | None = 0  # of the next event, where events have a line each
+    place: tuple[str, int]
+    join: Join | None = None
+    last: int | None = None
+    missing: int = 0
+    stored: bool = False  # whether anything was stored in this run
+    time_ns: int | None = None
+    run: int = 0
+    groups: dict[int, CacheGroup] = field(default_factory=lambda: {0: _FULL})
+    opened: bool = False
+    next_index: int | None = 0  # of the next event, where events have a line each
 
     def is_again(self, sequence: int | None, run: int) -> bool:
         """Whether the engine was started again before the batch of this number and run."""
@@ -187,9 +191,7 @@ class KvEventsDialect(Dialect):
 
     def __init__(self, file: str, joining: Callable[[str], Join] | None = None) -> None:
         self._file, self._joining = file, joining
-        self._joins: dict[str, Join] = {}
-        self._places: dict[str, tuple[str, int]] = {}  # of streams, by their names
-        self._streams: dict[str, _Stream] = {}
+        self._streams: dict[str, _Stream] = {}  # by their names
         self._runtimes: dict[str, tuple[int, Runtime]] = {}  # by endpoint, with its run
         self._held: dict[tuple[str, int | None], _Held] = {}
         self._counts, self._others = Counter[str](), Counter[str]()
@@ -239,8 +241,9 @@ class KvEventsDialect(Dialect):
         """Lines may be missing before the next one."""
         for held in self._held.values():
             held.gap = why
-        for join in self._joins.values():
-            join.pause(why)
+        for stream in self._streams.values():
+            if stream.join is not None:
+                stream.join.pause(why)
 
     @property
     def says(self) -> str:
@@ -345,11 +348,13 @@ class KvEventsDialect(Dialect):
         Args:
             held: where each event had a line.
         """
-        name = self._stream_name(endpoint, batch.rank)
-        self._check_count({name}, at.line)
-        if self._places.setdefault(name, (endpoint, batch.rank)) != (endpoint, batch.rank):
+        name, place = self._stream_name(endpoint, batch.rank), (endpoint, batch.rank)
+        if (stream := self._streams.get(name)) is None:
+            self._check_count({name}, at.line)
+            join = None if self._joining is None else self._joining(name)
+            stream = self._streams[name] = _Stream(place, join)
+        if stream.place != place:
             raise InputError(self._file, f"two streams are called {name}", line=at.line)
-        stream = self._streams.setdefault(name, _Stream())
         self._batches += 1
         self._unnumbered |= sequence is None
         _count(self._counts, batch.counts)
@@ -376,8 +381,7 @@ class KvEventsDialect(Dialect):
         whole = Record(at, stamp, events, unknown=batch.unknown, unread=unread)
         groups = tuple(stream.groups[number] for number in sorted(stream.groups))
         opened = replace(stamp, mark=Mark.STREAM_OPENED, groups=groups)
-        if self._joining is not None:
-            join = self._joins.get(name) or self._joins.setdefault(name, self._joining(name))
+        if (join := stream.join) is not None:
             missing = _missing(sequence, None if again else last) or stream.lacks(held)
             if opens:
                 whole = replace(whole, stamp=opened)
