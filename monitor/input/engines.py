@@ -90,7 +90,9 @@ def _says(rank: Rank) -> str:
 
 
 def _rank_of(path: str, how: Extraction) -> Rank | None:
-    """Which rank the first line of a file says that it is, if any."""
+    """Which rank the first line of a file says that it is, if any. That holds for a mark, too, that
+    its reader refuses for something else.
+    """
     if path == STDIN:
         return None
     lines = Lines(path, how=how).blocks()
