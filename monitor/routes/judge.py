@@ -10,7 +10,7 @@ Lowering of Resident KV Claims, table 5.
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -43,6 +43,8 @@ _UNSALTED: Final = (
 )
 _MOST_LISTED: Final = 100
 _MS: Final = 1_000_000  # nanoseconds
+
+_Open: TypeAlias = tuple[str, str, frozenset[str]]  # why, the claim, and its obligations
 
 
 class Route(NamedTuple):
@@ -210,12 +212,13 @@ def events_of(
     """
     line = 0
 
-    def record(time_ms: int, events: Sequence[Event], doubts: Sequence[Doubt] = ()) -> Record:
+    def record(time_ms: int, events: Sequence[Event], left: Sequence[_Open] = ()) -> Record:
         nonlocal line
         line += 1
         at = at_line(file, line)
         stamp = Stamp(_STREAM, None, time_ms * _MS)
-        return Record(at, stamp, tuple((event, at) for event in events), doubts=tuple(doubts))
+        stay_open = tuple(Doubt(*each) for each in left)
+        return Record(at, stamp, tuple((event, at) for event in events), None, stay_open)
 
     first_ms = watching.since_ns // _MS
     for name, claim in watching.claims.items():
@@ -248,7 +251,7 @@ def _registered(claim: Watched, hashes: Sequence[int]) -> Event:
     )
 
 
-def _began(routes: Sequence[Route]) -> tuple[list[Event], list[Doubt]]:
+def _began(routes: Sequence[Route]) -> tuple[list[Event], list[_Open]]:
     """The choice of the router, reported for each claim, and the arrival of the request."""
     events: list[Event] = []
     for each in routes:
@@ -260,10 +263,10 @@ def _began(routes: Sequence[Route]) -> tuple[list[Event], list[Doubt]]:
                 _event(Kind.ROUTE_PLACEMENT_REPORTED, each, worker=worker),
             ]
     events.append(Event(kind=Kind.REQUEST_ARRIVED, request_id=routes[0].end.request_id))
-    return events, [Doubt(e.unrouted, e.claim_id, _CHOICE) for e in routes if e.unrouted]
+    return events, [(e.unrouted, e.claim_id, _CHOICE) for e in routes if e.unrouted]
 
 
-def _ended(routes: Sequence[Route]) -> tuple[list[Event], list[Doubt]]:
+def _ended(routes: Sequence[Route]) -> tuple[list[Event], list[_Open]]:
     """What the engine served, reported for each claim, and the end of the request."""
     stated = [each for each in routes if each.served is not None]
     events = [
@@ -272,7 +275,7 @@ def _ended(routes: Sequence[Route]) -> tuple[list[Event], list[Doubt]]:
         for kind in (Kind.REUSE_SERVED, Kind.ROUTE_REUSE_REPORTED)
     ]
     events.append(Event(kind=Kind.REQUEST_FINISHED, request_id=routes[0].end.request_id))
-    return events, [Doubt(_UNSERVED, e.claim_id, _REUSE) for e in routes if e.served is None]
+    return events, [(_UNSERVED, e.claim_id, _REUSE) for e in routes if e.served is None]
 
 
 def _event(kind: Kind, route: Route, **fields: Any) -> Event:

@@ -30,7 +30,7 @@ __all__ = [
     "Run",
     "acceptance",
     "materialized",
-    "nothing",
+    "no_events",
     "refusal",
     "restoration_failed",
     "says",
@@ -289,8 +289,8 @@ def materialized(now: _AnyNow) -> Events:
     return (now.say(Kind.CLAIM_MATERIALIZED if holds else Kind.CLAIM_UNMATERIALIZED),)
 
 
-def nothing(now: _AnyNow) -> Events:
-    """The line states no event."""
+def no_events(now: _AnyNow) -> Events:
+    """The line states none."""
     return ()
 
 

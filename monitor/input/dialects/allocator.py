@@ -25,7 +25,7 @@ from monitor.input.dialects._recorded import (
     Request,
     acceptance,
     materialized,
-    nothing,
+    no_events,
     unstated,
 )
 from monitor.input.dialects._recorded_line import Count, Head, Recorded
@@ -212,7 +212,7 @@ class AllocatorDialect(RecordedDialect):
         ),
         "active_request_refused": Meaning(_conflict, ("request_id",)),
         "active_request_deferred": Meaning(_conflict, ("request_id",)),
-        "future_reuse_denied": Meaning(nothing, ()),
+        "future_reuse_denied": Meaning(no_events, ()),
     }
 
     def order(self, line: Head) -> tuple[int | None, int | None]:

@@ -21,7 +21,7 @@ from monitor.input.dialects._recorded import (
     RecordedDialect,
     acceptance,
     materialized,
-    nothing,
+    no_events,
     refusal,
     restoration_failed,
     says,
@@ -434,10 +434,10 @@ class ConnectorDialect(RecordedDialect):
         "resident_claim_accepted": Meaning(_accepted),
         "resident_claim_materialized": Meaning(materialized),
         **ENDINGS,
-        "offload_store_job_created": Meaning(nothing, ()),
-        "offload_load_job_created": Meaning(nothing, ()),
-        "offload_worker_transfer_submitted": Meaning(nothing, ()),
-        "offload_job_completed": Meaning(nothing, ()),
+        "offload_store_job_created": Meaning(no_events, ()),
+        "offload_load_job_created": Meaning(no_events, ()),
+        "offload_worker_transfer_submitted": Meaning(no_events, ()),
+        "offload_job_completed": Meaning(no_events, ()),
     }
 
     def order(self, line: Head) -> tuple[int | None, int | None]:
