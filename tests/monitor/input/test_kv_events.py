@@ -487,6 +487,28 @@ class TestSingle:
         assert [] == breaks(report)
         assert "1 batch, none missing, 2 BlockStored" in report.inputs[0].form
 
+    @pytest.mark.parametrize(
+        "more",
+        [
+            {"data_parallel_rank": -1},
+            {"data_parallel_rank": 1 << 16},
+            {"data_parallel_rank": True},
+            {"timestamp": -1},
+            {"timestamp": 1 << 33},
+            {"timestamp": "1.5"},
+        ],
+    )
+    @pytest.mark.parametrize("before", [0, 1])
+    def test_place(self, more: dict[str, Any], before: int, tmp_path: Path) -> None:
+        """A rank or a time out of range is named, on any line of a batch."""
+        path = tmp_path / "t"
+        lines = [self.line(0, "a")] * before
+        path.write_bytes(b"\n".join([*lines, self.line(0, "b", **more)]))
+
+        with pytest.raises(InputError) as caught:
+            check_files(path)
+        assert (before + 1, *more) == (caught.value.line, caught.value.field)
+
     def test_unnumbered(self, tmp_path: Path) -> None:
         """Where a batch has no number, it is unknown whether any is missing."""
         report = checked(tmp_path / "t", b'{"decoded": [1.5, []]}')
