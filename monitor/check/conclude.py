@@ -37,6 +37,7 @@ from spec.events.alphabet import FACTS, Kind
 from spec.language.prose import counted
 from spec.language.verdicts import Verdict, pool
 from spec.stream.breaks import Limits
+from spec.stream.codes import CODES, Code, Reason
 from spec.stream.outcome import ModeVerdict, decide
 
 if TYPE_CHECKING:
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
     from monitor.input.records import Account, At
     from monitor.results import Occurred, StreamFound
     from monitor.streams import AnyStreams
-    from spec.stream.codes import Reason
     from spec.stream.outcome import ClaimOutcome, Finding
 
 __all__ = [
@@ -109,11 +109,11 @@ def concluded(asked: Asked, found: Found) -> Report:
     others: dict[Mode, int] = {}
     if asked.mode is None:
         unjudged = _unjudged(parts.get(None))
-        verdict, why = _pooled(asked, found, modes, unjudged)
+        verdict, why, code = _pooled(asked, found, modes, unjudged)
     else:
         sizes = _sizes(parts)
         others = {m: sizes[m] for m in Mode if m != asked.mode and sizes.get(m)}
-        verdict, why = modes[0].verdict, modes[0].why
+        verdict, why, code = modes[0].verdict, modes[0].why, modes[0].code
     events, order = found.occurred, _order(found.accounts)
     facts = [kind for kind in Kind if kind in FACTS]
     return Report(
@@ -152,6 +152,8 @@ def concluded(asked: Asked, found: Found) -> Report:
         breaks=[_break(stream, reason) for stream in found.streams for reason in stream.breaks],
         modes=modes,
         unjudged=unjudged,
+        code=code,
+        reason=CODES[code].title if code else "",
     )
 
 
@@ -184,17 +186,17 @@ def _sizes(parts: dict[Mode | None, _Part]) -> dict[Mode | None, int]:
 # Verdicts.
 
 
-def _absent(asked: Asked, found: Found) -> str:
+def _absent(asked: Asked, found: Found) -> Reason | None:
     """What keeps everything from being judged, if anything."""
-    if found.occurred.rejected:
-        return f"{counted(found.occurred.rejected, 'line')} could not be read"
+    if rejected := found.occurred.rejected:
+        return Reason(Code.NOT_UNDERSTOOD, f"{counted(rejected, 'line')} could not be read")
     if late := _order(found.accounts).late:
-        return f"{counted(late, 'line')} came too late and left out"
+        return Reason(Code.LINES_LATE, f"{counted(late, 'line')} came too late and left out")
     if asked.claim is not None and not any(
         claim.claim_id == asked.claim for stream in found.streams for claim in stream.claims
     ):
-        return f"claim {asked.claim} does not occur"
-    return ""
+        return Reason(Code.CLAIM_ABSENT, f"claim {asked.claim} does not occur")
+    return None
 
 
 def _mode_report(
@@ -202,7 +204,7 @@ def _mode_report(
     found: Found,
     mode: Mode,
     parts: dict[Mode | None, _Part],
-    absent: str,
+    absent: Reason | None,
     theorem: Applies,
 ) -> ModeReport:
     claims, ended = parts[mode]
@@ -216,8 +218,9 @@ def _mode_report(
         for name in MODES[mode].names(asked.bundle)
     }
     absent = absent or _mixed(found, mode) or _gap(found.streams)
-    absent = absent or _no_claim(mode, parts) or _torn(found.streams, mode)
-    verdict, why = decide(obligations, absent, strict=asked.strict)
+    absent = absent or _no_claim(asked, mode, parts) or _torn(found.streams, mode)
+    verdict, why = decide(obligations, absent.text if absent else "", strict=asked.strict)
+    code = absent.code if absent and verdict is ModeVerdict.INCONCLUSIVE else None
     forms = {s.form.name for s, claim in claims if claim.stated_mode and s.form.name != "canonical"}
     return ModeReport(
         mode=mode,
@@ -227,49 +230,57 @@ def _mode_report(
         forgotten=_forgotten(ended),
         theorem=theorem,
         read_from=sorted(forms) if asked.mode is None else [],
+        code=code.number if code else "",
+        reason=code.title if code else "",
     )
 
 
 def absent_of(asked: Asked, found: Found, mode: Mode) -> str:
     """Why no claim of a mode can be kept; empty where each can."""
-    return (
-        _absent(asked, found) or _no_claim(mode, _parts(asked, found)) or _torn(found.streams, mode)
-    )
+    parts = _parts(asked, found)
+    absent = _absent(asked, found) or _no_claim(asked, mode, parts) or _torn(found.streams, mode)
+    return absent.text if absent else ""
 
 
-def _mixed(found: Found, mode: Mode) -> str:
+def _mixed(found: Found, mode: Mode) -> Reason | None:
     """Which claim asked for a mode and was accepted in another, if this is one of the two."""
     for stream in found.streams:
         for claim in stream.claims:
             both = claim.stated_mode, claim.other_mode
             if mode in both and {*both} <= MODES.keys():
                 asked, accepted = both
-                return f"claim {claim.claim_id} asked for {asked} and was accepted in {accepted}"
-    return ""
+                text = f"claim {claim.claim_id} asked for {asked} and was accepted in {accepted}"
+                return Reason(Code.MODE_CONTRADICTS, text)
+    return None
 
 
-def _no_claim(mode: Mode, parts: dict[Mode | None, _Part]) -> str:
-    """Why there is no claim of a mode to which anything is owed; empty where there is one."""
+def _no_claim(asked: Asked, mode: Mode, parts: dict[Mode | None, _Part]) -> Reason | None:
+    """Why there is no claim of a mode to which anything is owed; None where there is one."""
     part = parts.get(mode, _Part([], Ended()))
     if part.ended.entered.total() or any(claim.entered for _, claim in part.claims):
-        return ""
-    others = sorted(str(m) for m in parts if m not in (None, mode))
-    rest = f" of this mode, only of {', '.join(others)}" if others else ""
+        return None
     watched = MODES[mode].constants["watched"]
-    return f"no {'registered' if watched else 'accepted'} claim{rest}"
+    text, code = "no accepted claim", Code.NONE_ACCEPTED
+    if watched:
+        text, code = "no registered claim", Code.NONE_REGISTERED
+    if others := sorted(str(m) for m in parts if m not in (None, mode)):
+        text += f" of this mode, only of {', '.join(others)}"
+        code = code if asked.mode is None or part.claims else Code.OTHER_MODES
+    return Reason(code, text)
 
 
-def _gap(streams: Iterable[StreamFound]) -> str:
+def _gap(streams: Iterable[StreamFound]) -> Reason | None:
     """The first place at which a stream lacks events or contradicts itself."""
     for stream in streams:
         for reason in stream.gaps:
-            return f"stream {stream.name}: {reason.text} ({_named(reason)})"
-    return ""
+            named = f"{reason.code.number} {reason.code.title}"
+            return Reason(reason.code, f"stream {stream.name}: {reason.text} ({named})")
+    return None
 
 
-def _torn(streams: Sequence[StreamFound], mode: Mode) -> str:
+def _torn(streams: Sequence[StreamFound], mode: Mode) -> Reason | None:
     """Why the claims of a mode cannot be judged in a stream of which several files have a part;
-    empty if they can.
+    None if they can.
 
     Each file is judged by itself, so a claim that lives on in the next file cannot be.
     """
@@ -281,12 +292,13 @@ def _torn(streams: Sequence[StreamFound], mode: Mode) -> str:
             continue
         if _is_divided(several, mode):
             entry = "registered" if MODES[mode].constants["watched"] else "accepted"
-            return f"run {name} continues in a file in which its claims are not {entry}"
+            text = f"run {name} continues in a file in which its claims are not {entry}"
+            return Reason(Code.RUN_CONTINUES, text)
         for part in several:
             if mode in part.open and any(part.may_go_on_in(e) for e in several if e is not part):
                 what = "continues in another file, and claims are alive where one file ends"
-                return f"stream {name} {what}"
-    return ""
+                return Reason(Code.RUN_CONTINUES, f"stream {name} {what}")
+    return None
 
 
 def _is_divided(parts: Sequence[StreamFound], mode: Mode) -> bool:
@@ -298,14 +310,12 @@ def _is_divided(parts: Sequence[StreamFound], mode: Mode) -> bool:
     return any(claim.claim_id in inside for claim in claims if not claim.entered)
 
 
-def _named(reason: Reason) -> str:
-    return f"{reason.code.number} {reason.code.title}"
-
-
 def _pooled(
     asked: Asked, found: Found, modes: Sequence[ModeReport], unjudged: Unjudged
-) -> tuple[ModeVerdict, str]:
-    """It is violated if a mode is, and kept if each is and no claim is left unjudged."""
+) -> tuple[ModeVerdict, str, str]:
+    """It is violated if a mode is, and kept if each is and no claim is left unjudged. With what
+    decided it, and its code if it has one.
+    """
 
     def having(verdict: ModeVerdict) -> str:
         by_why: dict[str, list[str]] = {}
@@ -317,14 +327,17 @@ def _pooled(
         return "; ".join(f"{', '.join(names)}: {why}" for why, names in by_why.items())
 
     if broken := having(ModeVerdict.VIOLATED):
-        return ModeVerdict.VIOLATED, broken
+        return ModeVerdict.VIOLATED, broken, ""
     if why := _left_unjudged(unjudged):
-        return ModeVerdict.INCONCLUSIVE, why
+        return ModeVerdict.INCONCLUSIVE, why, Code.NO_MODE.number
     if not modes:
-        return ModeVerdict.INCONCLUSIVE, _absent(asked, found) or _gap(found.streams) or "no claim"
+        absent = _absent(asked, found) or _gap(found.streams)
+        absent = absent or Reason(Code.NONE_ACCEPTED, "no claim")
+        return ModeVerdict.INCONCLUSIVE, absent.text, absent.code.number
     if unclear := having(ModeVerdict.INCONCLUSIVE):
-        return ModeVerdict.INCONCLUSIVE, unclear
-    return ModeVerdict.KEPT, having(ModeVerdict.KEPT)
+        code = next((each.code for each in modes if each.verdict is ModeVerdict.INCONCLUSIVE), "")
+        return ModeVerdict.INCONCLUSIVE, unclear, code
+    return ModeVerdict.KEPT, having(ModeVerdict.KEPT), ""
 
 
 def _left_unjudged(unjudged: Unjudged) -> str:
@@ -410,6 +423,7 @@ def _claim_report(stream: StreamFound, claim: ClaimOutcome) -> ClaimReport:
         claim.stated_mode,
         claim.mode,
         claim.period + 1,
+        claim.entered,
     )
 
 

@@ -15,7 +15,7 @@ from spec.events.alphabet import Kind
 from spec.events.fields import fields_of
 from spec.language.prose import counted
 from spec.language.verdicts import Verdict
-from spec.stream.codes import Code
+from spec.stream.codes import CODES, Code
 from spec.stream.outcome import ModeVerdict
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ _PLACES: Final = {
     table: {name: place for place, name in enumerate(names)} for table, names in NAMES.items()
 }
 _UNKNOWN: Final = {"name": "", "form": "", "file": ""}  # a stream of which no line was placed
-_REMEDIES: Final = {each.number: (each.title, each.remedy) for each in Code}
+_REMEDIES: Final = {number: (each.title, each.remedy) for number, each in CODES.items()}
 
 _TABLES: Final[dict[str, str]] = {
     "claim": "lane id stream period at:q line end:q endline mode stated owner predicate object "

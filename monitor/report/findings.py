@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from monitor.report.quote import shortened
-from monitor.report.remedies import REMEDIES
 from spec.cli.layout import STYLES, Page, Styled
 from spec.language.prose import printable
 from spec.language.verdicts import Verdict
+from spec.stream.codes import CODES
 from spec.stream.outcome import ModeVerdict
 
 if TYPE_CHECKING:
@@ -37,7 +37,6 @@ Row = tuple[str | Styled, str]
 
 _LABEL: Final = 16  # columns of a label
 
-_ABSENT: Final = ("not accepted", "not registered")
 _ORDER: Final = tuple(reversed(Verdict))
 _SHOWN: Final = (Verdict.VIOLATED, Verdict.INCONCLUSIVE, Verdict.PENDING)
 
@@ -87,7 +86,7 @@ def put_claim(
     if claim.declared_mode not in (None, claim.mode):
         rows.append(("declared", printable(claim.declared_mode or "")))
     unknown = any(found.code for found in claim.obligations.values())  # an acceptance as well
-    if claim.why.startswith(_ABSENT) and not unknown:
+    if claim.verdict is ModeVerdict.INCONCLUSIVE and not (claim.entered or unknown):
         rows.append(("because", claim.why))
     put_rows(out, rows)
     in_short = claim.verdict is ModeVerdict.VIOLATED and not verbose
@@ -126,7 +125,7 @@ def _put_finding(
     if found.allowed:
         put_rows(out, [("expected instead", found.allowed)])
     elif found.code:
-        put_rows(out, [("to do", REMEDIES[found.code])])
+        put_rows(out, [("to do", CODES[found.code].remedy)])
 
 
 def put_quoted(out: Page, at: Place, quoted: Mapping[Place, list[QuotedLine]]) -> None:

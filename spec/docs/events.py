@@ -166,6 +166,7 @@ _GROUPS = (
     ("1", "Breaks: every claim that is alive is inconclusive from there on"),
     ("2", "Reasons that concern one claim"),
     ("3", "Reasons that concern one obligation of a claim"),
+    ("4", "Reasons that concern all that was read"),
 )
 
 

@@ -63,7 +63,7 @@ class TestStated:
         lines, report = judged(Limits(requests=0))
         numbers = [n for n, line in enumerate(trace(CLAIMS), 1) if b"request_arrived" in line]
         assert {"requests": numbers[0]} == reached(lines)
-        assert {"limit-reached"} == {each.reason for each in report.breaks}
+        assert {"requests-limit"} == {each.reason for each in report.breaks}
 
     def test_ids(self) -> None:
         """The line by which the first id is forgotten; the verdicts are what they were."""
