@@ -33,6 +33,7 @@ __all__ = [
     "address_of",
     "check_endpoint",
     "check_url",
+    "endpoint",
     "is_publisher",
     "is_receiver",
     "is_socket",
@@ -229,14 +230,20 @@ def check_endpoint(url: str, token: str | None) -> str:
     Raises:
         SpecError: it is none, or the token would be sent to another machine in the clear.
     """
-    check_url(url, "--otlp")
+    found = endpoint(url, "--otlp", _LOGS)
     parts = urlsplit(url)
     if token is not None and parts.scheme == "http" and not _is_loopback(parts.hostname or ""):
         raise SpecError(
             f"--otlp {url}: the token would be sent to another machine in the clear",
             "give an https address, or leave out --otlp-token",
         )
-    return url if parts.path not in ("", "/") else parts._replace(path=_LOGS).geturl()
+    return found
+
+
+def endpoint(url: str, option: str, path: str) -> str:
+    """The address of a collector, with the usual path if it has none; raises SpecError."""
+    parts = urlsplit(check_url(url, option))
+    return url if parts.path not in ("", "/") else parts._replace(path=path).geturl()
 
 
 def _is_loopback(host: str) -> bool:

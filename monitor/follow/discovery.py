@@ -5,14 +5,14 @@ Source: describe_kv_events_publisher in sglang/srt/runtime_context.py of SGLang 
 
 from __future__ import annotations
 
-import threading
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import msgspec
 from msgspec import Meta
 
 from monitor.follow.addresses import is_publisher
-from monitor.follow.fetch import fetch, parts_of
+from monitor.follow.fetch import fetch, parts_of, within
 from monitor.input.errors import InputError
 from spec.language.errors import SpecError
 
@@ -110,21 +110,11 @@ def discover(url: str) -> list[tuple[str, str]]:
 
 def _asked(url: str, shown: str) -> bytes:
     """The body of an answer; a server that is too slow is not waited for."""
-    found = list[bytes | Exception]()
-
-    def ask() -> None:
-        try:
-            found.append(fetch(url, _MOST_BYTES, _MOST_S))
-        except (OSError, ValueError) as error:
-            found.append(error)
-
-    thread = threading.Thread(target=ask, daemon=True)
-    thread.start()
-    thread.join(_MOST_S)
-    content = found[0] if found else TimeoutError(f"no answer within {_MOST_S:.0f} s")
-    if isinstance(content, Exception):
-        raise InputError(shown, f"{_PATH} cannot be read: {content}", hint=_NAME_THEM)
-    return content
+    try:
+        return within(_MOST_S, partial(fetch, url, _MOST_BYTES, _MOST_S))
+    except (OSError, ValueError) as error:
+        why = f"{_PATH} cannot be read: {error}"
+        raise InputError(shown, why, hint=_NAME_THEM) from None
 
 
 def _socket(host: str, base: int, rank: int) -> str:
