@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from monitor.input.errors import utf8
 from monitor.input.records import Disorder
 from monitor.report.verdict import (
     SCHEMA,
@@ -56,7 +56,6 @@ __all__ = [
     "found_in",
     "obligation_report",
     "place_of",
-    "text_of",
 ]
 
 
@@ -356,7 +355,7 @@ def _unjudged(part: _Part | None) -> Unjudged:
         stated = claim.stated_mode
         listed = UnjudgedClaim(
             claim_id=claim.claim_id,
-            stream=text_of(stream.name),
+            stream=utf8(stream.name),
             state=claim.state,
             why="it states no mode" if stated is None else f"{stated} is no mode of the contract",
             declared_mode=stated,
@@ -415,7 +414,7 @@ def _theorem(found: Found) -> Applies:
 def _claim_report(stream: StreamFound, claim: ClaimOutcome) -> ClaimReport:
     return ClaimReport(
         claim.claim_id,
-        text_of(stream.name),
+        utf8(stream.name),
         claim.state,
         claim.verdict,
         {name: obligation_report(name, each) for name, each in claim.findings.items()},
@@ -435,7 +434,7 @@ def obligation_report(name: str, found: Finding) -> ObligationReport:
 
 def _break(stream: StreamFound, reason: Reason) -> BreakReport:
     at = None if reason.at is None else place_of(reason.at)  # type: ignore[arg-type]
-    about = text_of(stream.file), text_of(stream.name)
+    about = utf8(stream.file), utf8(stream.name)
     return BreakReport(*about, reason.code.number, reason.code.title, reason.text, at)
 
 
@@ -448,23 +447,17 @@ def _order(accounts: Iterable[Account]) -> Disorder:
 
 
 def _input(account: Account) -> Input:
-    rejection = "" if account.rejection is None else text_of(str(account.rejection))
+    rejection = "" if account.rejection is None else utf8(str(account.rejection))
     return Input(
-        text_of(account.file),
+        utf8(account.file),
         account.sha256,
         account.lines,
         account.rejected,
         rejection,
-        text_of(account.form),
+        utf8(account.form),
     )
 
 
 def place_of(at: At) -> Place:
     """Where something was read."""
-    return Place(text_of(at.file), at.line, at.sequence)
-
-
-@lru_cache(maxsize=64)
-def text_of(name: str) -> str:
-    """A file name as text that can be written: its bytes that are no UTF-8 are replaced."""
-    return name.encode("utf-8", "replace").decode("utf-8")
+    return Place(utf8(at.file), at.line, at.sequence)

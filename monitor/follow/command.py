@@ -23,7 +23,7 @@ from monitor.follow.addresses import (
 )
 from monitor.follow.buffer import WhenFull
 from monitor.follow.checkpointing import RESTARTED, Recording, Restored, Terms
-from monitor.follow.discovery import with_discovered
+from monitor.follow.discovery import with_replays
 from monitor.follow.engines import PREFIX, Engines
 from monitor.follow.follower import Follower, verdict_of
 from monitor.follow.judge import Judge
@@ -38,11 +38,11 @@ from monitor.results import USUAL
 from spec.cli.common import Code, print_text
 from spec.files.writing import check_apart
 from spec.language.errors import SpecError
-from spec.language.prose import counted, printable
+from spec.language.prose import printable
 from spec.stream.codes import Code as Reasons
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     from monitor.follow.metrics import Samples
@@ -152,27 +152,25 @@ def followed(asked: Asked, watch: Watch | None = None) -> Followed:
         InputError: a source is not there, or cannot be followed.
         SpecError: an option cannot be served.
     """
-    found_sources, found_replays = with_discovered(asked.sources, asked.replays)
-    names = list(dict.fromkeys(found_sources))
-    if len(names) > SOURCES:
-        raise SpecError(f"{len(names)} sources", f"follow at most {SOURCES} at once")
-    replays = _replays(names, found_replays)
-    listen_token = _listen_token(asked, names)
+    replays = with_replays(asked.sources, asked.replays)
+    if len(replays) > SOURCES:
+        raise SpecError(f"{len(replays)} sources", f"follow at most {SOURCES} at once")
+    listen_token = _listen_token(asked, replays)
     sources = {
         name: source_of(
             name,
             until_eof=asked.until_eof,
-            replay=replays.get(name) or None,
+            replay=replay or None,
             token=listen_token,
             how=asked.how,
         )
-        for name in names
+        for name, replay in replays.items()
     }
     token = None if asked.metrics_token is None else token_in(asked.metrics_token)
     address = None if asked.metrics is None else address_of(asked.metrics, token)
     url = None if asked.webhook is None else check_url(asked.webhook, "--webhook")
     collector = _collector(asked)
-    if strange := next((name for name in names if name.startswith(PREFIX)), ""):
+    if strange := next((name for name in sources if name.startswith(PREFIX)), ""):
         raise SpecError(f"{strange} is how an engine is called", f"write ./{strange}")
     counts, complain = Counts(), _Complaints()
     trace, timeline = _timeline(asked)
@@ -260,18 +258,8 @@ def followed(asked: Asked, watch: Watch | None = None) -> Followed:
             poster.close(LAST_POSTS_S)
         if trace is not None:
             trace.close()
-    unreplayed = [name for name in names if is_publisher(name) and not replays.get(name)]
+    unreplayed = [name for name in sources if is_publisher(name) and not replays[name]]
     return Followed(reports, judges, unreplayed)
-
-
-def _replays(names: Sequence[str], replays: Sequence[str]) -> dict[str, str]:
-    """The sockets that replay, by the sockets that publish, in the order of both."""
-    publishers = [name for name in names if is_publisher(name)]
-    if replays and len(replays) != len(publishers):
-        sockets = counted(len(publishers), "socket")
-        cause = f"{len(replays)} --replay for {sockets} of KV events"
-        raise SpecError(cause, "name one for each, in their order, or none")
-    return dict(zip(publishers, replays, strict=bool(replays)))
 
 
 def _timeline(asked: Asked) -> tuple[Output, Written] | tuple[None, None]:
@@ -298,7 +286,7 @@ def _timeline(asked: Asked) -> tuple[Output, Written] | tuple[None, None]:
     return trace, Written(trace.put)
 
 
-def _listen_token(asked: Asked, names: Sequence[str]) -> str | None:
+def _listen_token(asked: Asked, names: Iterable[str]) -> str | None:
     """The token that those ask for who post log records."""
     if asked.listen_token is None:
         return None

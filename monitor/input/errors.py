@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from spec.language.errors import SpecError
 from spec.language.suggest import did_you_mean
 
-__all__ = ["Corrupt", "InputError", "Unreadable", "did_you_mean", "is_utf8", "shown"]
+__all__ = ["Corrupt", "InputError", "Unreadable", "did_you_mean", "is_utf8", "shown", "utf8"]
 
 
 class Corrupt(Exception):
@@ -60,6 +62,12 @@ def is_utf8(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+@lru_cache(maxsize=64)
+def utf8(text: str) -> str:
+    """The text as UTF-8 can encode it: names of files may hold other bytes."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def shown(value: object, limit: int = 60) -> str:

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import msgspec
 
+from monitor.input.errors import utf8
 from monitor.timeline.items import LINE_NS, Axis, ClaimBegun
-from monitor.timeline.writer import FACT, Writer, utf8
+from monitor.timeline.writer import FACT, Writer
 from spec import __version__
 from spec.language.errors import SpecError
 from spec.stream.outcome import ModeVerdict
