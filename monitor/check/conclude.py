@@ -6,7 +6,7 @@ Files may be judged in several processes: what they found is joined, in the orde
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from monitor.input.errors import utf8
@@ -28,7 +28,7 @@ from monitor.report.verdict import (
     Unjudged,
     UnjudgedClaim,
 )
-from monitor.results import USUAL, Ended, obligation_said, owes_nothing
+from monitor.results import USUAL, Ended, Occurred, obligation_said, owes_nothing
 from spec import __version__
 from spec.claims.states import Mode
 from spec.contract.modes import MODES, Bundle
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from monitor.input.records import Account, At
-    from monitor.results import Occurred, StreamFound
+    from monitor.results import StreamFound
     from monitor.streams import AnyStreams
     from spec.stream.outcome import ClaimOutcome, Finding
 
@@ -73,9 +73,9 @@ class Asked(NamedTuple):
 class Found:
     """What was found in some files."""
 
-    accounts: list[Account]
-    occurred: Occurred
-    streams: list[StreamFound]
+    accounts: list[Account] = field(default_factory=list)
+    occurred: Occurred = field(default_factory=Occurred)
+    streams: list[StreamFound] = field(default_factory=list)
 
     def join(self, later: Found) -> None:
         """Add what was found in files that come after these."""

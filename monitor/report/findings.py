@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = [
     "VERDICT_STYLES",
     "Row",
+    "alike",
     "coded",
     "file_name",
     "place",
@@ -91,7 +92,7 @@ def put_claim(
     put_rows(out, rows)
     in_short = claim.verdict is ModeVerdict.VIOLATED and not verbose
     rest: dict[Verdict, list[str]] = {}
-    for names, found in _alike(claim):
+    for names, found in alike(claim, *_SHOWN):
         if in_short and found.verdict is not Verdict.VIOLATED:
             rest.setdefault(found.verdict, []).extend(names)
         else:
@@ -163,13 +164,13 @@ def _styled(verdict: Verdict) -> Styled:
     return Styled(verdict, VERDICT_STYLES[verdict])
 
 
-def _alike(claim: ClaimReport) -> Iterator[tuple[list[str], ObligationReport]]:
-    """The obligations to show, those with one and the same finding together: the worst first, and
-    of one verdict the earliest.
+def alike(claim: ClaimReport, *verdicts: Verdict) -> Iterator[tuple[list[str], ObligationReport]]:
+    """The obligations with one of these verdicts, those with one and the same finding together: the
+    worst first, and of one verdict the earliest.
     """
     found: dict[ObligationReport, list[str]] = {}
     for name, obligation in claim.obligations.items():
-        if obligation.verdict in _SHOWN:
+        if obligation.verdict in verdicts:
             found.setdefault(obligation, []).append(name)
     for obligation in sorted(found, key=_urgency):
         yield found[obligation], obligation
