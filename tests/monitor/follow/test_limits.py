@@ -102,7 +102,7 @@ class TestCommand:
     def test_check(self, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
         """`check` has the same limits."""
         limits_of = partial(limits_asked, ended=1)
-        monkeypatch.setattr("monitor.cli.check.limits_asked", limits_of)
+        monkeypatch.setattr("monitor.report.options.limits_asked", limits_of)
         path = tmp_path / "t.jsonl"
         path.write_bytes(b"".join(trace(CLAIMS)))
         args = ["check", str(path), "--format", "json"]
