@@ -177,8 +177,9 @@ def reasons_page() -> str:
         "",
         "JSON gives each inconclusive finding a code, a reason and its place; a text report those "
         "of claims that are not violated. Where one reason keeps all that was read from a verdict, "
-        "JSON gives its `code` beside `why`, for the whole and for each mode. A break concerns every claim that is alive, but for "
-        "`RC130` and, of a report, `RC118`, which concern the claim alone. "
+        "JSON gives its `code` beside `why`, for the whole and for each mode. A break concerns "
+        "every claim that is alive, but for `RC130` and, of a report, `RC118`, which concern the "
+        "claim alone. "
         "[The meaning of a stream](stream.md) says when each occurs.",
     ]
     for first, title in _GROUPS:
