@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
+from monitor.input.errors import kept_state
 from monitor.input.records import CANONICAL, Disorder, Record, disordered, remains_of_late
-from spec.language.errors import SpecError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -70,10 +70,8 @@ class Resequencer:
         Raises:
             SpecError: it is none.
         """
-        try:
-            streams = msgspec.msgpack.decode(snapshot, type=list[tuple[tuple[str, str], _Stream]])
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            raise SpecError(f"the lines that were held back cannot be read: {error}") from None
+        kind = list[tuple[tuple[str, str], _Stream]]
+        streams = kept_state(snapshot, kind, "the lines that were held back")
         found = cls(window)
         found._streams = dict(streams)
         found._held = sum(len(each.held) for _, each in streams)
