@@ -11,7 +11,7 @@ import msgspec
 
 from monitor.check.conclude import place_of
 from monitor.check.events import EventMonitor
-from monitor.follow.judge_state import JudgeState, Kept, Stated, claim_line, standing_of
+from monitor.follow.judge_state import JudgeState, Stated, claim_line, standing_of
 from monitor.follow.verdict_line import LimitLine, ViolationLine, key_of
 from monitor.input.dialects import LIVE, Reader
 from monitor.input.errors import InputError, kept_state
@@ -111,12 +111,19 @@ class Judge:
         self._window = window
         self._order = None if window is None else Resequencer(window)
         self._before = Disorder()  # what was out of order before a restart
-        self._kept, self._size = Kept(), 0
+        self._origin, self._lines, self._dropped, self._size = "", 0, 0, 0
+        self._last: int | None = None
+        self._streams: dict[str, bool] = {}  # those that go on: whether each is numbered
+        self._names: set[str] = set()  # of all that there ever were
+        self._unsure: dict[str, str] = {}  # why its next number decides whether lines are missing
+        self._broken = ""  # why streams that are not known yet may lack lines
+        self._stated: dict[_Key, Stated] = {}
+        self._reached: dict[str, list[str]] = {}  # limits, by stream
 
     def take(self, line: Line) -> list[VerdictLine]:
         """Judge one line; what it decides."""
-        self._kept.lines += 1
-        if self._kept.lines == 1 and line is not None:
+        self._lines += 1
+        if self._lines == 1 and line is not None:
             line = line.removeprefix(BOM)
         if line is not None and self._log is not None:
             line = self._log.take(line)
@@ -131,7 +138,7 @@ class Judge:
             found = self._give_up()
             self._reject(error)
             if self._engines is not None:
-                why = f"line {self._kept.lines} could not be read"
+                why = f"line {self._lines} could not be read"
                 self._engines.lose(self._source, why, unread=True)
             return found + self._decided_by_now(self._here)
         order, self._size = self._order, len(line or b"")
@@ -143,30 +150,30 @@ class Judge:
         """Lines may be missing before the next one; what is decided by those held back."""
         found = self._give_up()
         self._counts.gaps[self._source] += 1
-        self._kept.broken = self._kept.broken or why
+        self._broken = self._broken or why
         self._reader.pause(why)
         if self._engines is not None:
             self._engines.interrupt(self._source, why)
-        for stream, numbered in self._kept.streams.items():
+        for stream, numbered in self._streams.items():
             if numbered:
-                self._kept.unsure.setdefault(stream, why)
+                self._unsure.setdefault(stream, why)
             else:
-                self._monitor.lose(self._kept.lines, why, stream)
+                self._monitor.lose(self._lines, why, stream)
         return found + self._decided_by_now(self._here)
 
     def count_from(self, line: int) -> None:
         """Number the next lines above this one, which a verdict cites already."""
-        self._kept.lines = max(self._kept.lines, line)
+        self._lines = max(self._lines, line)
 
     def drop(self, lines: int) -> list[VerdictLine]:
         """So many lines are missing before the next one; what is decided by those held back."""
         found = self._give_up()
         self._counts.gaps[self._source] += 1
         self._counts.dropped[self._source] += lines
-        self._kept.lines, self._kept.dropped = self._kept.lines + lines, self._kept.dropped + lines
-        self._kept.broken = self._kept.broken or DROPPED
+        self._lines, self._dropped = self._lines + lines, self._dropped + lines
+        self._broken = self._broken or DROPPED
         self._reader.pause(DROPPED)
-        self._monitor.lose(self._kept.lines, DROPPED)
+        self._monitor.lose(self._lines, DROPPED)
         if self._engines is not None:
             self._engines.lose(self._source, DROPPED)
         return found + self._decided_by_now(self._here)
@@ -174,7 +181,7 @@ class Judge:
     @property
     def dropped(self) -> int:
         """Lines that were dropped, before a restart, too."""
-        return self._kept.dropped
+        return self._dropped
 
     @property
     def held(self) -> int:
@@ -199,8 +206,23 @@ class Judge:
 
     def snapshot(self) -> bytes:
         """The state, for `restore`; raises SpecError where there is more than a snapshot holds."""
-        order = b"" if self._order is None else self._order.snapshot()
-        return msgspec.msgpack.encode(JudgeState(self._monitor.snapshot(), order, self._kept))
+        stated = [(*key, stated) for key, stated in self._stated.items()]
+        return msgspec.msgpack.encode(
+            JudgeState(
+                self._monitor.snapshot(),
+                self._origin,
+                self._lines,
+                self._last,
+                self._streams,
+                self._unsure,
+                self._broken,
+                stated,
+                sorted(self._names),
+                self._dropped,
+                b"" if self._order is None else self._order.snapshot(),
+                self._reached,
+            )
+        )
 
     def restore(self, snapshot: bytes) -> None:
         """Go on where `snapshot` was taken.
@@ -214,7 +236,11 @@ class Judge:
         self._monitor = EventMonitor.restore(state.monitor, watched=True)
         self._order = order
         self._before = copy(self._disorder)
-        self._kept = state.kept
+        self._origin, self._lines, self._last = state.origin, state.lines, state.last
+        self._streams, self._unsure, self._broken = state.streams, state.unsure, state.broken
+        self._stated = {(name, period, claim): of for name, period, claim, of in state.stated}
+        self._names = set(state.names)
+        self._reached, self._dropped = state.reached, state.dropped
 
     def finish(self, disorder: Disorder | None = None) -> tuple[list[VerdictLine], Report]:
         """The verdicts on the claims that are not over, the source being at its end; the report.
@@ -225,9 +251,9 @@ class Judge:
         rest = b"" if self._log is None else self._log.flush()
         lines = self.take(rest) if rest else []
         lines += self._give_up() + self.judge(self._reader.flush())
-        for stream, why in self._kept.unsure.items():
-            self._monitor.lose(self._kept.lines, why, stream)
-        self._kept.unsure.clear()
+        for stream, why in self._unsure.items():
+            self._monitor.lose(self._lines, why, stream)
+        self._unsure.clear()
         at = self._here
         for stream, claim in self._monitor.in_hand(final=True):
             lines += self._ended(stream, claim, at, final=True)
@@ -239,7 +265,7 @@ class Judge:
     @property
     def _here(self) -> At:
         """The place of the last line."""
-        return at_line(self._source, self._kept.lines, self._kept.last)
+        return at_line(self._source, self._lines, self._last)
 
     @property
     def _disorder(self) -> Disorder:
@@ -252,19 +278,19 @@ class Judge:
         if merges or self._order is not None or len(line) > LINE_LIMIT:
             return None
         event = event_of(line)
-        if event is None or (event.stream or self._source) not in self._kept.names:
+        if event is None or (event.stream or self._source) not in self._names:
             return None
-        return plain_record(event, self._source, self._kept.lines)
+        return plain_record(event, self._source, self._lines)
 
     def _read(self, line: Line) -> Sequence[Record]:
         """What a line says; raises InputError."""
         if line is None:
-            raise InputError(self._source, _TOO_LONG, line=self._kept.lines)
-        if not self._kept.origin:
-            self._kept.origin = hashlib.blake2b(line, digest_size=16).hexdigest()
-        records = self._reader.feed(line, self._kept.lines)
+            raise InputError(self._source, _TOO_LONG, line=self._lines)
+        if not self._origin:
+            self._origin = hashlib.blake2b(line, digest_size=16).hexdigest()
+        records = self._reader.feed(line, self._lines)
         if not all(map(self._has_room, records)):
-            raise InputError(self._source, _TOO_MANY, line=self._kept.lines)
+            raise InputError(self._source, _TOO_MANY, line=self._lines)
         if self._numbers is not None:
             self._numbers.check(records, self._source)
         return records
@@ -276,8 +302,7 @@ class Judge:
             if self._engines is not None and (lines := self._of_rank(record)) is not None:
                 found += lines
                 continue
-            if self.origins:  # lines of other sources, not counted here before
-                self._kept.lines += 1
+            self._lines += bool(self.origins)  # lines of other sources, not counted here before
             found += self._judge(record)
         return found
 
@@ -285,7 +310,7 @@ class Judge:
         """Judge a line, or a mark; what it decides."""
         at, stamp = record.at, record.stamp
         self._monitor.take(record, line)
-        self._kept.last = at.sequence
+        self._last = at.sequence
         self._look(stamp.stream, at, stamp.mark)
         for event, _ in record.events:
             self._counts.events[event.kind] += 1
@@ -298,7 +323,7 @@ class Judge:
             for claim in (*news.gone, *news.moved):
                 found += self._decided(news.stream, claim, at)
             for claim in news.gone:
-                self._kept.stated.pop(_key(news.stream, claim), None)
+                self._stated.pop(_key(news.stream, claim), None)
             found += self._at_limits(news, at)
         return found
 
@@ -306,7 +331,7 @@ class Judge:
         """What a line of a rank decides; None where it is of none."""
         assert self._engines is not None
         try:
-            found = self._engines.take(self._source, self._kept.origin, record, self._size)
+            found = self._engines.take(self._source, self._origin, record, self._size)
         except InputError as error:
             self._reject(error)
             return []
@@ -322,10 +347,10 @@ class Judge:
 
     def _at_limits(self, news: News, at: At) -> Iterable[LimitLine]:
         """The limits that a stream has reached since the last line."""
-        before = self._kept.reached.get(news.stream, [])
+        before = self._reached.get(news.stream, [])
         if len(news.limits) == len(before):
             return ()
-        self._kept.reached[news.stream] = [*news.limits]
+        self._reached[news.stream] = [*news.limits]
         about, place = (self._source, news.stream), place_of(at)
         new = ((limit, why) for limit, why in news.limits.items() if limit not in before)
         key = partial(self._key_of, at, news.stream)
@@ -338,27 +363,27 @@ class Judge:
     def _has_room(self, record: Record) -> bool:
         """Whether a record is of a known stream, or one more is let in."""
         name = record.stamp.stream
-        if name not in self._kept.names:
-            if len(self._kept.names) >= STREAMS:
+        if name not in self._names:
+            if len(self._names) >= STREAMS:
                 return False
-            self._kept.names.add(name)
+            self._names.add(name)
         return True
 
     def _look(self, stream: str, at: At, mark: Mark | None) -> None:
         """Whether lines of a stream are missing where that cannot be seen by its numbers."""
         numbered = at.sequence is not None
-        if not numbered and (why := self._kept.unsure.get(stream)):
+        if not numbered and (why := self._unsure.get(stream)):
             self._monitor.lose(at.line, why, stream)
-        elif not numbered and self._kept.broken and stream not in self._kept.streams:
-            self._monitor.lose(at.line, self._kept.broken, stream)
-        self._kept.unsure.pop(stream, None)
-        opens = mark is Mark.STREAM_OPENED and stream not in self._kept.streams
+        elif not numbered and self._broken and stream not in self._streams:
+            self._monitor.lose(at.line, self._broken, stream)
+        self._unsure.pop(stream, None)
+        opens = mark is Mark.STREAM_OPENED and stream not in self._streams
         if opens and self._reader.reads_canonical:  # KV events say themselves when a run begins
             self._end_unsure(at)
         if mark is Mark.STREAM_CLOSED:
-            self._kept.streams.pop(stream, None)
+            self._streams.pop(stream, None)
         else:
-            self._kept.streams[stream] = numbered
+            self._streams[stream] = numbered
         if self._lossy and not numbered and mark is not Mark.STREAM_CLOSED:
             self._monitor.lose(at.line, _UNNUMBERED, stream)
 
@@ -367,12 +392,12 @@ class Judge:
         of their lines came: an engine that starts again opens another stream. One that goes on
         after all was of another engine, and its cache is not empty.
         """
-        for stream, why in self._kept.unsure.items():
+        for stream, why in self._unsure.items():
             again = Stamp(stream, 0, None, mark=Mark.STREAM_OPENED)
             self._monitor.take(Record(at, again))
             self._monitor.lose(at.line, why, stream)
-            self._kept.streams.pop(stream, None)
-        self._kept.unsure.clear()
+            self._streams.pop(stream, None)
+        self._unsure.clear()
 
     def _decided(self, stream: str, claim: ClaimOutcome, at: At) -> Iterator[VerdictLine]:
         """What is new of a claim that an event moved."""
@@ -385,7 +410,7 @@ class Judge:
         violated = [n for n, each in claim.findings.items() if each.verdict is Verdict.VIOLATED]
         if not violated:
             return
-        stated = self._kept.stated.setdefault(_key(stream, claim), Stated())
+        stated = self._stated.setdefault(_key(stream, claim), Stated())
         for name in violated:
             if name in stated.violated:
                 continue
@@ -410,7 +435,7 @@ class Judge:
         self, stream: str, claim: ClaimOutcome, at: At, *, final: bool = False
     ) -> Iterator[ClaimLine]:
         """The verdict on a claim, if it is not what was last stated of it."""
-        stated = self._kept.stated.setdefault(_key(stream, claim), Stated())
+        stated = self._stated.setdefault(_key(stream, claim), Stated())
         if stated.standing == (standing := standing_of(claim)):
             return
         stated.standing = standing
@@ -421,7 +446,7 @@ class Judge:
     def _key_of(self, at: At, *about: str) -> str:
         """A digest of what a line is about, and of the event at which it is so."""
         where = () if at.file == self._source else (at.file,)
-        origin = self.origins.get(at.file, self._kept.origin)
+        origin = self.origins.get(at.file, self._origin)
         return key_of(origin, self._source, *about, *where, at.line, at.sequence)
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from monitor.input.records import At, Record
     from spec.stream.outcome import ClaimOutcome, Finding
 
-__all__ = ["JudgeState", "Kept", "Merging", "Stated", "claim_line", "standing_of"]
+__all__ = ["JudgeState", "Merging", "Stated", "claim_line", "standing_of"]
 
 _OPEN: Final = (Verdict.INCONCLUSIVE, Verdict.PENDING)
 
@@ -48,39 +48,21 @@ class Stated(msgspec.Struct, array_like=True):
     violated: list[str] = []
 
 
-class Kept(msgspec.Struct, array_like=True):
-    """What a judge keeps beside the monitor and the lines that are held back.
-
-    Attributes:
-        origin: a digest of the first line.
-        lines: those that were read, and `dropped` those of them that were not judged.
-        last: the sequence number of the last line.
-        streams: those that go on: whether each is numbered.
-        names: of all streams that there ever were.
-        unsure: streams whose next number decides whether lines are missing, each with the reason.
-        broken: why streams that are not known yet may lack lines.
-        stated: what was stated of each claim, by the stream, the period and the claim.
-        reached: the limits that each stream has reached.
-    """
-
-    origin: str = ""
-    lines: int = 0
-    dropped: int = 0
-    last: int | None = None
-    streams: dict[str, bool] = {}
-    names: set[str] = set()
-    unsure: dict[str, str] = {}
-    broken: str = ""
-    stated: dict[tuple[str, int, str], Stated] = {}
-    reached: dict[str, list[str]] = {}
-
-
 class JudgeState(msgspec.Struct, frozen=True, array_like=True):
-    """The state of a judge, as a checkpoint has it."""
+    """What is kept of a judge."""
 
     monitor: bytes
+    origin: str
+    lines: int
+    last: int | None
+    streams: dict[str, bool]
+    unsure: dict[str, str]
+    broken: str
+    stated: list[tuple[str, int, str, Stated]]
+    names: list[str]
+    dropped: int
     order: bytes
-    kept: Kept
+    reached: dict[str, list[str]]
 
 
 def _reason_of(name: str, found: Finding) -> Reason:

@@ -86,7 +86,7 @@ def judged(lines: list[Line], window: Window | None) -> tuple[Counts, list[Verdi
     judge, found = Judge("s", None, counts, window=window), list[VerdictLine]()
     for line in lines:
         found += judge.take(line)
-        assert judge.held <= WINDOW.lines * len(judge._kept.names)
+        assert judge.held <= WINDOW.lines * len(judge._names)
     state = judge.snapshot()
     again = Judge("s", None, Counts(), window=window)
     again.restore(state)
@@ -212,7 +212,7 @@ class TestMemory:
         judge = Judge("s", None, Counts(), window=WINDOW)
         for number in range(1_200):
             judge.take(b'{"kind":"block_lost","stream":"%d","sequence":9}' % number)
-        assert (1_000, {"s": 200}) == (len(judge._kept.names), judge._counts.rejected)
+        assert (1_000, {"s": 200}) == (len(judge._names), judge._counts.rejected)
 
 
 def test_peer() -> None:

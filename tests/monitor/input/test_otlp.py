@@ -252,7 +252,7 @@ class TestRefused:
         events = ({**END, "stream": f"s{number}"} for number in range(1_100))
         judge = Judge("s", None, Counts())
         assert [] == judge.take(exported(map(FORMS["map"], events)))
-        assert 1_000 == len(judge._kept.names)
+        assert 1_000 == len(judge._names)
         assert {"s": 1} == judge._counts.rejected
 
     @given(st.data())
