@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from monitor.input.dialects import Reader
     from monitor.watch.compare import Disagreement
     from monitor.watch.join import Change, Join
-    from monitor.watch.peers import Peer
+    from monitor.watch.peer_addresses import Peer
     from monitor.watch.preconditions import Evaluated
     from monitor.watch.registry import Watching
     from spec.cli.layout import Paper
