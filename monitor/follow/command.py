@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 import typer
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from spec.stream.breaks import Limits
     from spec.stream.outcome import ModeVerdict
 
-__all__ = ["Asked", "Followed", "Watch", "follow_events", "followed"]
+__all__ = ["Asked", "Display", "Followed", "follow_events", "followed"]
 
 _SHOWN_BREAKS: Final = 5  # of a source
 _DISORDER: Final = ("duplicates", "reordered", "late", "contradicting")
@@ -94,23 +94,37 @@ class Asked:
     perfetto: Path | None = None
 
 
-class Watch(Protocol):
-    """Reads the lines of sources in a way of its own, and shows what becomes of them."""
+class Display:
+    """Shows what is decided. A subclass may read the lines of sources in a way of its own.
 
-    def reader(self, source: str) -> Reader:
-        """The reader of a source."""
+    Attributes:
+        post: posts what is no verdict.
+    """
+
+    def __init__(self, asked: Asked) -> None:
+        self._asked = asked
+        self.post: Callable[[Sequence[PostedLine]], None] = lambda _: None
+
+    def reader(self, source: str) -> Reader | None:
+        """The reader of a source; None for that of lines of events."""
+        return None
 
     def show(self, lines: Sequence[VerdictLine]) -> None:
-        """Show what was decided."""
+        """Show violations and limits, and all verdicts where there is no file for them."""
+        for line in lines:
+            if self._asked.verdicts is None or not isinstance(line, ClaimLine):
+                if self._asked.json:
+                    _write_json(line)
+                else:
+                    print_text(line_text(line))
+        sys.stdout.flush()
 
     def look(self) -> None:
         """Called several times a second, between lines."""
 
-    def post_by(self, post: Callable[[Sequence[PostedLine]], None]) -> None:
-        """Post by this what is no verdict."""
-
     def samples(self) -> Samples:
-        """Metrics of what is watched, by their keys."""
+        """Metrics of its own, by their keys."""
+        return {}
 
 
 class Followed(NamedTuple):
@@ -142,10 +156,10 @@ class Followed(NamedTuple):
 
 def follow_events(asked: Asked) -> int:
     """Follow the sources, and return the exit code; raises as `followed` does."""
-    return _conclude(followed(asked), asked)
+    return _conclude(followed(asked, Display(asked)), asked)
 
 
-def followed(asked: Asked, watch: Watch | None = None) -> Followed:
+def followed(asked: Asked, display: Display) -> Followed:
     """Follow the sources to their end, or to a signal.
 
     Raises:
@@ -191,7 +205,7 @@ def followed(asked: Asked, watch: Watch | None = None) -> Followed:
             how=asked.how,
             on_reject=complain,
             engines=engines,
-            reader=None if watch is None else watch.reader(name),
+            reader=display.reader(name),
             timeline=timeline,
         )
         for name, source in sources.items()
@@ -219,15 +233,10 @@ def followed(asked: Asked, watch: Watch | None = None) -> Followed:
             poster.tell(lines)
 
     def tell(lines: Sequence[VerdictLine]) -> None:
-        if watch is None:
-            _show(lines, asked)
-        else:
-            watch.show(lines)
+        display.show(lines)
         post(lines)
 
-    if watch is not None:
-        watch.post_by(post)
-
+    display.post = post
     follower = Follower(
         sources,
         judges,
@@ -240,12 +249,11 @@ def followed(asked: Asked, watch: Watch | None = None) -> Followed:
         recorder=recording,
         positions=restored.positions,
         interrupted=dict.fromkeys(restored.interrupted, RESTARTED),
-        look=(lambda: None) if watch is None else watch.look,
+        look=display.look,
     )
     server = None
     if address is not None:
-        more = None if watch is None else watch.samples
-        registry = registry_of(follower, recording, webhook, otlp, more)
+        registry = registry_of(follower, recording, webhook, otlp, display.samples)
         server = MetricsServer(address, token, registry, follower.healthy, follower.ready)
         host = f"[{address.host}]" if ":" in address.host else address.host
         _report(f"metrics: http://{host}:{server.port}/metrics")
@@ -344,17 +352,6 @@ def _conclude(found: Followed, asked: Asked) -> int:
     if not read and any(report.inputs[0].rejected for report in reports):
         return Code.BAD_INPUT
     return EXIT_CODES[verdict]
-
-
-def _show(lines: Sequence[VerdictLine], asked: Asked) -> None:
-    """Violations and limits, and all verdicts where there is no file for them."""
-    for line in lines:
-        if asked.verdicts is None or not isinstance(line, ClaimLine):
-            if asked.json:
-                _write_json(line)
-            else:
-                print_text(line_text(line))
-    sys.stdout.flush()
 
 
 def _write_json(value: object) -> None:
