@@ -42,6 +42,8 @@ __all__ = [
 _IDS: Final = "ids of claims that ended were forgotten: a claim of such an id that begins again is "
 _IDS_REST: Final = "taken for a new one"
 
+_LIMITS: Final = {Code.CLAIMS_LIMIT: "live", Code.REQUESTS_LIMIT: "requests"}
+
 ENDED: Final = 10_000
 """Claims of a stream that are listed after they have ended; others are counted."""
 
@@ -217,8 +219,8 @@ def limits_reached(breaks: Iterable[Reason], forgotten: int, limits: Limits) -> 
     """The limits that a stream has reached (`live`, `requests`, `ids`), and what came of each."""
     found = {}
     for reason in breaks:
-        if reason.code is Code.LIMIT_REACHED:
-            found["requests" if "requests" in reason.text else "live"] = reason.text
+        if (limit := _LIMITS.get(reason.code)) is not None:
+            found[limit] = reason.text
     if forgotten > limits.ids:
         found["ids"] = _IDS + _IDS_REST
     return found

@@ -6,10 +6,10 @@ Files may be judged in several processes: what they found is joined, in the orde
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from monitor.input.errors import utf8
 from monitor.input.records import Disorder
 from monitor.report.verdict import (
     SCHEMA,
@@ -28,7 +28,7 @@ from monitor.report.verdict import (
     Unjudged,
     UnjudgedClaim,
 )
-from monitor.results import USUAL, Ended, obligation_said, owes_nothing
+from monitor.results import USUAL, Ended, Occurred, obligation_said, owes_nothing
 from spec import __version__
 from spec.claims.states import Mode
 from spec.contract.modes import MODES, Bundle
@@ -37,15 +37,15 @@ from spec.events.alphabet import FACTS, Kind
 from spec.language.prose import counted
 from spec.language.verdicts import Verdict, pool
 from spec.stream.breaks import Limits
+from spec.stream.codes import CODES, Code, Reason
 from spec.stream.outcome import ModeVerdict, decide
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from monitor.input.records import Account, At
-    from monitor.results import Occurred, StreamFound
+    from monitor.results import StreamFound
     from monitor.streams import AnyStreams
-    from spec.stream.codes import Reason
     from spec.stream.outcome import ClaimOutcome, Finding
 
 __all__ = [
@@ -56,7 +56,6 @@ __all__ = [
     "found_in",
     "obligation_report",
     "place_of",
-    "text_of",
 ]
 
 
@@ -74,9 +73,9 @@ class Asked(NamedTuple):
 class Found:
     """What was found in some files."""
 
-    accounts: list[Account]
-    occurred: Occurred
-    streams: list[StreamFound]
+    accounts: list[Account] = field(default_factory=list)
+    occurred: Occurred = field(default_factory=Occurred)
+    streams: list[StreamFound] = field(default_factory=list)
 
     def join(self, later: Found) -> None:
         """Add what was found in files that come after these."""
@@ -109,11 +108,11 @@ def concluded(asked: Asked, found: Found) -> Report:
     others: dict[Mode, int] = {}
     if asked.mode is None:
         unjudged = _unjudged(parts.get(None))
-        verdict, why = _pooled(asked, found, modes, unjudged)
+        verdict, why, code = _pooled(asked, found, modes, unjudged)
     else:
         sizes = _sizes(parts)
         others = {m: sizes[m] for m in Mode if m != asked.mode and sizes.get(m)}
-        verdict, why = modes[0].verdict, modes[0].why
+        verdict, why, code = modes[0].verdict, modes[0].why, modes[0].code
     events, order = found.occurred, _order(found.accounts)
     facts = [kind for kind in Kind if kind in FACTS]
     return Report(
@@ -152,6 +151,8 @@ def concluded(asked: Asked, found: Found) -> Report:
         breaks=[_break(stream, reason) for stream in found.streams for reason in stream.breaks],
         modes=modes,
         unjudged=unjudged,
+        code=code,
+        reason=CODES[code].title if code else "",
     )
 
 
@@ -184,17 +185,17 @@ def _sizes(parts: dict[Mode | None, _Part]) -> dict[Mode | None, int]:
 # Verdicts.
 
 
-def _absent(asked: Asked, found: Found) -> str:
+def _absent(asked: Asked, found: Found) -> Reason | None:
     """What keeps everything from being judged, if anything."""
-    if found.occurred.rejected:
-        return f"{counted(found.occurred.rejected, 'line')} could not be read"
+    if rejected := found.occurred.rejected:
+        return Reason(Code.NOT_UNDERSTOOD, f"{counted(rejected, 'line')} could not be read")
     if late := _order(found.accounts).late:
-        return f"{counted(late, 'line')} came too late and left out"
+        return Reason(Code.LINES_LATE, f"{counted(late, 'line')} came too late and left out")
     if asked.claim is not None and not any(
         claim.claim_id == asked.claim for stream in found.streams for claim in stream.claims
     ):
-        return f"claim {asked.claim} does not occur"
-    return ""
+        return Reason(Code.CLAIM_ABSENT, f"claim {asked.claim} does not occur")
+    return None
 
 
 def _mode_report(
@@ -202,7 +203,7 @@ def _mode_report(
     found: Found,
     mode: Mode,
     parts: dict[Mode | None, _Part],
-    absent: str,
+    absent: Reason | None,
     theorem: Applies,
 ) -> ModeReport:
     claims, ended = parts[mode]
@@ -216,8 +217,9 @@ def _mode_report(
         for name in MODES[mode].names(asked.bundle)
     }
     absent = absent or _mixed(found, mode) or _gap(found.streams)
-    absent = absent or _no_claim(mode, parts) or _torn(found.streams, mode)
-    verdict, why = decide(obligations, absent, strict=asked.strict)
+    absent = absent or _no_claim(asked, mode, parts) or _torn(found.streams, mode)
+    verdict, why = decide(obligations, absent.text if absent else "", strict=asked.strict)
+    code = absent.code if absent and verdict is ModeVerdict.INCONCLUSIVE else None
     forms = {s.form.name for s, claim in claims if claim.stated_mode and s.form.name != "canonical"}
     return ModeReport(
         mode=mode,
@@ -227,49 +229,57 @@ def _mode_report(
         forgotten=_forgotten(ended),
         theorem=theorem,
         read_from=sorted(forms) if asked.mode is None else [],
+        code=code.number if code else "",
+        reason=code.title if code else "",
     )
 
 
 def absent_of(asked: Asked, found: Found, mode: Mode) -> str:
     """Why no claim of a mode can be kept; empty where each can."""
-    return (
-        _absent(asked, found) or _no_claim(mode, _parts(asked, found)) or _torn(found.streams, mode)
-    )
+    parts = _parts(asked, found)
+    absent = _absent(asked, found) or _no_claim(asked, mode, parts) or _torn(found.streams, mode)
+    return absent.text if absent else ""
 
 
-def _mixed(found: Found, mode: Mode) -> str:
+def _mixed(found: Found, mode: Mode) -> Reason | None:
     """Which claim asked for a mode and was accepted in another, if this is one of the two."""
     for stream in found.streams:
         for claim in stream.claims:
             both = claim.stated_mode, claim.other_mode
             if mode in both and {*both} <= MODES.keys():
                 asked, accepted = both
-                return f"claim {claim.claim_id} asked for {asked} and was accepted in {accepted}"
-    return ""
+                text = f"claim {claim.claim_id} asked for {asked} and was accepted in {accepted}"
+                return Reason(Code.MODE_CONTRADICTS, text)
+    return None
 
 
-def _no_claim(mode: Mode, parts: dict[Mode | None, _Part]) -> str:
-    """Why there is no claim of a mode to which anything is owed; empty where there is one."""
+def _no_claim(asked: Asked, mode: Mode, parts: dict[Mode | None, _Part]) -> Reason | None:
+    """Why there is no claim of a mode to which anything is owed; None where there is one."""
     part = parts.get(mode, _Part([], Ended()))
     if part.ended.entered.total() or any(claim.entered for _, claim in part.claims):
-        return ""
-    others = sorted(str(m) for m in parts if m not in (None, mode))
-    rest = f" of this mode, only of {', '.join(others)}" if others else ""
+        return None
     watched = MODES[mode].constants["watched"]
-    return f"no {'registered' if watched else 'accepted'} claim{rest}"
+    text, code = "no accepted claim", Code.NONE_ACCEPTED
+    if watched:
+        text, code = "no registered claim", Code.NONE_REGISTERED
+    if others := sorted(str(m) for m in parts if m not in (None, mode)):
+        text += f" of this mode, only of {', '.join(others)}"
+        code = code if asked.mode is None or part.claims else Code.OTHER_MODES
+    return Reason(code, text)
 
 
-def _gap(streams: Iterable[StreamFound]) -> str:
+def _gap(streams: Iterable[StreamFound]) -> Reason | None:
     """The first place at which a stream lacks events or contradicts itself."""
     for stream in streams:
         for reason in stream.gaps:
-            return f"stream {stream.name}: {reason.text} ({_named(reason)})"
-    return ""
+            named = f"{reason.code.number} {reason.code.title}"
+            return Reason(reason.code, f"stream {stream.name}: {reason.text} ({named})")
+    return None
 
 
-def _torn(streams: Sequence[StreamFound], mode: Mode) -> str:
+def _torn(streams: Sequence[StreamFound], mode: Mode) -> Reason | None:
     """Why the claims of a mode cannot be judged in a stream of which several files have a part;
-    empty if they can.
+    None if they can.
 
     Each file is judged by itself, so a claim that lives on in the next file cannot be.
     """
@@ -281,12 +291,13 @@ def _torn(streams: Sequence[StreamFound], mode: Mode) -> str:
             continue
         if _is_divided(several, mode):
             entry = "registered" if MODES[mode].constants["watched"] else "accepted"
-            return f"run {name} continues in a file in which its claims are not {entry}"
+            text = f"run {name} continues in a file in which its claims are not {entry}"
+            return Reason(Code.RUN_CONTINUES, text)
         for part in several:
             if mode in part.open and any(part.may_go_on_in(e) for e in several if e is not part):
                 what = "continues in another file, and claims are alive where one file ends"
-                return f"stream {name} {what}"
-    return ""
+                return Reason(Code.RUN_CONTINUES, f"stream {name} {what}")
+    return None
 
 
 def _is_divided(parts: Sequence[StreamFound], mode: Mode) -> bool:
@@ -298,14 +309,12 @@ def _is_divided(parts: Sequence[StreamFound], mode: Mode) -> bool:
     return any(claim.claim_id in inside for claim in claims if not claim.entered)
 
 
-def _named(reason: Reason) -> str:
-    return f"{reason.code.number} {reason.code.title}"
-
-
 def _pooled(
     asked: Asked, found: Found, modes: Sequence[ModeReport], unjudged: Unjudged
-) -> tuple[ModeVerdict, str]:
-    """It is violated if a mode is, and kept if each is and no claim is left unjudged."""
+) -> tuple[ModeVerdict, str, str]:
+    """It is violated if a mode is, and kept if each is and no claim is left unjudged. With what
+    decided it, and its code if it has one.
+    """
 
     def having(verdict: ModeVerdict) -> str:
         by_why: dict[str, list[str]] = {}
@@ -317,14 +326,17 @@ def _pooled(
         return "; ".join(f"{', '.join(names)}: {why}" for why, names in by_why.items())
 
     if broken := having(ModeVerdict.VIOLATED):
-        return ModeVerdict.VIOLATED, broken
+        return ModeVerdict.VIOLATED, broken, ""
     if why := _left_unjudged(unjudged):
-        return ModeVerdict.INCONCLUSIVE, why
+        return ModeVerdict.INCONCLUSIVE, why, Code.NO_MODE.number
     if not modes:
-        return ModeVerdict.INCONCLUSIVE, _absent(asked, found) or _gap(found.streams) or "no claim"
+        absent = _absent(asked, found) or _gap(found.streams)
+        absent = absent or Reason(Code.NONE_ACCEPTED, "no claim")
+        return ModeVerdict.INCONCLUSIVE, absent.text, absent.code.number
     if unclear := having(ModeVerdict.INCONCLUSIVE):
-        return ModeVerdict.INCONCLUSIVE, unclear
-    return ModeVerdict.KEPT, having(ModeVerdict.KEPT)
+        code = next((each.code for each in modes if each.verdict is ModeVerdict.INCONCLUSIVE), "")
+        return ModeVerdict.INCONCLUSIVE, unclear, code
+    return ModeVerdict.KEPT, having(ModeVerdict.KEPT), ""
 
 
 def _left_unjudged(unjudged: Unjudged) -> str:
@@ -343,7 +355,7 @@ def _unjudged(part: _Part | None) -> Unjudged:
         stated = claim.stated_mode
         listed = UnjudgedClaim(
             claim_id=claim.claim_id,
-            stream=text_of(stream.name),
+            stream=utf8(stream.name),
             state=claim.state,
             why="it states no mode" if stated is None else f"{stated} is no mode of the contract",
             declared_mode=stated,
@@ -402,7 +414,7 @@ def _theorem(found: Found) -> Applies:
 def _claim_report(stream: StreamFound, claim: ClaimOutcome) -> ClaimReport:
     return ClaimReport(
         claim.claim_id,
-        text_of(stream.name),
+        utf8(stream.name),
         claim.state,
         claim.verdict,
         {name: obligation_report(name, each) for name, each in claim.findings.items()},
@@ -410,6 +422,7 @@ def _claim_report(stream: StreamFound, claim: ClaimOutcome) -> ClaimReport:
         claim.stated_mode,
         claim.mode,
         claim.period + 1,
+        claim.entered,
     )
 
 
@@ -421,7 +434,7 @@ def obligation_report(name: str, found: Finding) -> ObligationReport:
 
 def _break(stream: StreamFound, reason: Reason) -> BreakReport:
     at = None if reason.at is None else place_of(reason.at)  # type: ignore[arg-type]
-    about = text_of(stream.file), text_of(stream.name)
+    about = utf8(stream.file), utf8(stream.name)
     return BreakReport(*about, reason.code.number, reason.code.title, reason.text, at)
 
 
@@ -434,23 +447,17 @@ def _order(accounts: Iterable[Account]) -> Disorder:
 
 
 def _input(account: Account) -> Input:
-    rejection = "" if account.rejection is None else text_of(str(account.rejection))
+    rejection = "" if account.rejection is None else utf8(str(account.rejection))
     return Input(
-        text_of(account.file),
+        utf8(account.file),
         account.sha256,
         account.lines,
         account.rejected,
         rejection,
-        text_of(account.form),
+        utf8(account.form),
     )
 
 
 def place_of(at: At) -> Place:
     """Where something was read."""
-    return Place(text_of(at.file), at.line, at.sequence)
-
-
-@lru_cache(maxsize=64)
-def text_of(name: str) -> str:
-    """A file name as text that can be written: its bytes that are no UTF-8 are replaced."""
-    return name.encode("utf-8", "replace").decode("utf-8")
+    return Place(utf8(at.file), at.line, at.sequence)

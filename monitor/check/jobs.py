@@ -10,10 +10,11 @@ import multiprocessing
 import os
 import sys
 import threading
-from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
+from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
 from ctypes import c_byte
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple, Protocol
+from typing import TYPE_CHECKING, BinaryIO, Protocol, TypeAlias
 
+from monitor.check.conclude import Found
 from monitor.durable.collector import begun, paused
 from monitor.input.errors import InputError
 from monitor.input.lines import STDIN, size_of
@@ -22,8 +23,6 @@ from spec.language.errors import SpecError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from multiprocessing.context import BaseContext
-
-    from monitor.check.conclude import Found
 
 __all__ = ["Judge", "judge_apart"]
 
@@ -41,13 +40,8 @@ class Judge(Protocol):
         """What is found in them; raises InputError."""
 
 
-class _Done(NamedTuple):
-    """What was found in a file of so many bytes, or the error."""
-
-    size: int
-    found: Found | None = None
-    wrong: InputError | None = None
-
+_Done: TypeAlias = tuple[int, Found]
+"""The bytes of a file, and what was found in it."""
 
 _given_up: list[c_byte] = []
 """In a process that judges: not 0 once no process waits for its results."""
@@ -81,26 +75,18 @@ def judge_apart(
         )
     except OSError as error:
         raise _too_many(number, error) from None
-    found: Found | None = None
-    read = 0
+    found, read = Found(), 0
     try:
-        for done in _judged(pool, judge, paths, number, others, stdin):
-            if done.wrong is not None:
-                raise done.wrong
-            assert done.found is not None
-            if found is None:
-                found = done.found
-            else:
-                found.join(done.found)
+        for size, each in _judged(pool, judge, paths, number, others, stdin):
+            found.join(each)
             if progress is not None:
-                read += done.size
+                read += size
                 progress(read)
     except BaseException:
         given_up.value = True
         raise
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
-    assert found is not None
     return found
 
 
@@ -113,7 +99,7 @@ def _judged(
     stdin: BinaryIO | None,
 ) -> Iterator[_Done]:
     """What became of each file, in the order of the files."""
-    futures = {}
+    futures: dict[str, Future[_Done]] = {}
     try:
         for path in sorted(paths, key=size_of, reverse=True):  # the longest begins first
             if path != STDIN:
@@ -123,11 +109,9 @@ def _judged(
         for process in {*multiprocessing.active_children()} - others:
             process.terminate()
         raise _too_many(number, error) from None
-    here = _here(judge, stdin) if STDIN in paths else _Done(0)
+    if STDIN in paths:
+        futures[STDIN] = _here(judge, stdin)
     for path in paths:
-        if path == STDIN:
-            yield here
-            continue
         try:
             with paused():  # while what was found is read
                 done = futures.pop(path).result()
@@ -139,24 +123,23 @@ def _judged(
 
 def _judge(judge: Judge, path: str) -> _Done:
     """Judge a file in a process of its own."""
-    try:
-        return _Done(size_of(path), judge([path], progress=_go_on))
-    except InputError as error:
-        return _Done(size_of(path), wrong=error)
+    return size_of(path), judge([path], progress=_go_on)
 
 
-def _here(judge: Judge, stdin: BinaryIO | None) -> _Done:
+def _here(judge: Judge, stdin: BinaryIO | None) -> Future[_Done]:
     """Judge standard input, meanwhile."""
-    size = 0
+    size, done = 0, Future[_Done]()
 
     def progress(read: int) -> None:
         nonlocal size
         size = read
 
     try:
-        return _Done(size, judge([STDIN], stdin=stdin, progress=progress))
+        found = judge([STDIN], stdin=stdin, progress=progress)
+        done.set_result((size, found))
     except InputError as error:
-        return _Done(size, wrong=error)
+        done.set_exception(error)
+    return done
 
 
 def _begun(given_up: c_byte) -> None:

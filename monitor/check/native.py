@@ -13,7 +13,6 @@ from monitor.input.engines import explained
 from monitor.input.errors import InputError
 from monitor.input.lines import Fault, Lines
 from monitor.input.records import Account
-from monitor.results import Occurred
 from monitor.streams import NativeStreams
 
 if TYPE_CHECKING:
@@ -49,7 +48,7 @@ def judge_natively(
     Raises:
         InputError: a file or a line of it cannot be read.
     """
-    found, size = Found([], Occurred(), []), 0
+    found, size = Found(), 0
     for path in dict.fromkeys(paths):
         lines = Lines(path, stdin=stdin, how=how)
         file = _File(asked, path, lenient=lenient)

@@ -10,26 +10,7 @@ import typer
 
 from monitor.check.files import EXIT_CODES, check
 from monitor.cli.progress import progress_of
-from monitor.report.options import (
-    IDS,
-    IdsOption,
-    LenientOption,
-    LiveOption,
-    ModeOption,
-    Others,
-    OthersOption,
-    PerfettoOption,
-    ReorderOption,
-    RequestsOption,
-    SpansOption,
-    StartOption,
-    StripOption,
-    TracesArgument,
-    extraction_asked,
-    limits_asked,
-    mode_asked,
-    window_asked,
-)
+from monitor.report import options
 from monitor.report.verdict import ModeChoice
 from spec.cli.arguments import claim_option
 from spec.cli.common import print_json, print_text
@@ -66,8 +47,8 @@ def register(app: typer.Typer) -> None:
 
 
 def check_traces(
-    traces: TracesArgument,
-    mode: ModeOption = ModeChoice.AUTO,
+    traces: options.TracesArgument,
+    mode: options.ModeOption = ModeChoice.AUTO,
     bundle: Annotated[str, typer.Option(help=f"One of {', '.join(Bundle)}.")] = Bundle.CONTRACT,
     claim: Annotated[str | None, claim_option("Judge only this claim.")] = None,
     form: Annotated[
@@ -80,16 +61,16 @@ def check_traces(
     strict: Annotated[
         bool, typer.Option("--strict", help="Inconclusive if some obligation was not exercised.")
     ] = False,
-    lenient: LenientOption = False,
-    reorder: ReorderOption = None,
-    strip: StripOption = False,
-    others: OthersOption = Others.REFUSE,
+    lenient: options.LenientOption = False,
+    reorder: options.ReorderOption = None,
+    strip: options.StripOption = False,
+    others: options.OthersOption = options.Others.REFUSE,
     jobs: Annotated[
         int, typer.Option(min=1, max=256, help="Judge so many files at once, in processes.")
     ] = 1,
-    live: LiveOption = None,
-    requests: RequestsOption = None,
-    ids: IdsOption = IDS,
+    live: options.LiveOption = None,
+    requests: options.RequestsOption = None,
+    ids: options.IdsOption = options.IDS,
     verbose: Annotated[
         bool,
         typer.Option(
@@ -98,9 +79,9 @@ def check_traces(
             help="Show all claims that were not kept, a table of obligations, and facts by kind.",
         ),
     ] = False,
-    perfetto: PerfettoOption = None,
-    otlp_spans: SpansOption = None,
-    start: StartOption = None,
+    perfetto: options.PerfettoOption = None,
+    otlp_spans: options.SpansOption = None,
+    start: options.StartOption = None,
     progress: Annotated[
         bool | None,
         typer.Option(help="Show progress; by default for long files on a terminal."),
@@ -113,10 +94,10 @@ def check_traces(
 
     Exit 0: kept. 1: violated. 2: bad input. 3: inconclusive.
     """
-    judged_by = mode_asked(mode)
+    judged_by = options.mode_asked(mode)
     of_bundle = find_bundle(bundle)
-    limits = limits_asked(live, requests, ids)
-    window = window_asked(reorder)
+    limits = options.limits_asked(live, requests, ids)
+    window = options.window_asked(reorder)
     with (
         _timelines(perfetto, otlp_spans, start, traces) as timeline,
         progress_of(traces, progress) as step,
@@ -132,7 +113,7 @@ def check_traces(
             jobs=jobs,
             every=form in _LIST_EVERY,
             limits=limits,
-            how=extraction_asked(strip, others),
+            how=options.extraction_asked(strip, others),
             progress=step,
             timeline=None if timeline is None else timeline.put,
         )

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from monitor.check.conclude import text_of
 from monitor.check.files import EXIT_CODES
 from monitor.cli.progress import progress_of
+from monitor.input.errors import utf8
 from monitor.page.report import SCHEMA, Written, made
 from monitor.report.options import (
     LenientOption,
@@ -75,7 +75,7 @@ def report(
     write_bytes(output, found.page)
     verdict, size, left_out = found.report.verdict, len(found.page), found.left_out
     if form is Format.JSON:
-        print_json(Written(SCHEMA, text_of(str(output)), size, verdict, found.sentence, left_out))
+        print_json(Written(SCHEMA, utf8(str(output)), size, verdict, found.sentence, left_out))
     else:
         rest = f"left out of the page: {', '.join(left_out)}\n" if left_out else ""
         print_text(f"{wrap(printable(found.sentence))}\n{output}: {size:,} bytes\n{rest}")

@@ -2,39 +2,59 @@
 
 from __future__ import annotations
 
-from monitor.cli import sample_pages
-from monitor.follow.verdict_line import followed_schema
-from monitor.live.lines import live_schema
-from monitor.page.report import page_schema
-from monitor.pressure.judge import pressure_schema
-from monitor.repeat.judge import repeat_schema
-from monitor.repeat.runs import runs_schema
-from monitor.report.verdict import verdict_schema
-from monitor.routes.judge import routes_schema
-from monitor.samples.pairs import samples_schema
-from monitor.watch.lines import watched_schema
-from monitor.watch.registry import registry_schema
-from spec.cli.common import json_page
+from typing import Any, Final
 
-__all__ = ["pages"]
+import msgspec
+from pydantic import BaseModel
+
+from monitor.cli import sample_pages
+from monitor.follow.verdict_line import VerdictLine
+from monitor.live.lines import LiveLine
+from monitor.page.report import Written
+from monitor.pressure.judge import Experiment
+from monitor.repeat.judge import Repetition
+from monitor.repeat.runs import RunsList
+from monitor.report.verdict import verdict_schema
+from monitor.routes.judge import Routes
+from monitor.samples.pairs import Listing
+from monitor.watch.lines import WatchLine
+from monitor.watch.registry import Registry
+from spec.cli.common import json_page
+from spec.language.schemas import framed_schema
+
+__all__ = ["pages", "schema"]
+
+_READ: Final[dict[str, type[BaseModel]]] = {"registry/1": Registry, "runs/1": RunsList}
+_WRITTEN: Final[dict[str, Any]] = {
+    "followed/2": VerdictLine,
+    "live/2": LiveLine,
+    "page/1": Written,
+    "pressure/1": Experiment,
+    "repeat/1": Repetition,
+    "routes/1": Routes,
+    "samples/1": Listing,
+    "watched/1": WatchLine,
+}
+"""What is read, and what is written, by the name and the version of its schema."""
+
+
+def schema(name: str) -> dict[str, Any]:
+    """The JSON Schema of this name and version, such as `live/2`."""
+    if (read := _READ.get(name)) is not None:
+        made = read.model_json_schema()
+    else:
+        made = msgspec.json.schema(_WRITTEN[name])
+    return framed_schema(f"resident-claims/{name}", "python -m monitor docs", made)
 
 
 def pages() -> dict[str, str]:
     """Each page by its path below the folder of the documentation."""
-    schemas = {
-        "followed": followed_schema,
-        "live": live_schema,
-        "page": page_schema,
-        "pressure": pressure_schema,
-        "registry": registry_schema,
-        "repeat": repeat_schema,
-        "routes": routes_schema,
-        "runs": runs_schema,
-        "samples": samples_schema,
-        "verdict": verdict_schema,
-        "watched": watched_schema,
-    }
+    schemas = {name: schema(name) for name in sorted([*_READ, *_WRITTEN])}
+    made = {**schemas, "verdict/2": verdict_schema()}
     return {
         **sample_pages.pages(),
-        **{f"schema/{name}.json": json_page(make()).decode() for name, make in schemas.items()},
+        **{
+            f"schema/{name.partition('/')[0]}.json": json_page(each).decode()
+            for name, each in made.items()
+        },
     }

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from monitor.check.conclude import text_of
+from monitor.input.errors import utf8
 from monitor.samples.pairs import Listed, Listing, chosen
 from spec.cli.arguments import path_option
 from spec.cli.common import Format, FormatOption
@@ -60,7 +60,7 @@ def samples(
             Listed(*each[:4], _shown(each.path if write is None else write / each.name))
             for each in found
         ),
-        None if write is None else text_of(str(write)),
+        None if write is None else utf8(str(write)),
     )
     print_as(form, listing, lambda out: _put(out, listing))
 
@@ -77,7 +77,7 @@ def _write(found: tuple[Sample, ...], folder: Path) -> None:
 def _shown(path: Path) -> str:
     """The path as a command here takes it: relative where it lies below the working folder."""
     here = Path.cwd()
-    return text_of(str(path.relative_to(here) if path.is_relative_to(here) else path))
+    return utf8(str(path.relative_to(here) if path.is_relative_to(here) else path))
 
 
 def _put(out: Page, listing: Listing) -> None:

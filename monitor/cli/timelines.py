@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from http.client import HTTPException
 from pathlib import Path
-from threading import Thread
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final
 from urllib.error import HTTPError
-from urllib.parse import urlsplit
-from urllib.request import Request, build_opener
 
-import msgspec
-
-from monitor.follow.addresses import check_url
-from monitor.follow.fetch import NoRedirect
+from monitor.follow.addresses import endpoint
+from monitor.follow.fetch import post, refused_in, within
 from monitor.timeline.output import Output, opened
 from monitor.timeline.perfetto import open_perfetto
 from monitor.timeline.spans import SpansWriter
@@ -25,18 +19,15 @@ from spec.files.writing import check_apart
 from spec.language.errors import SpecError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from monitor.timeline.items import Item
 
 __all__ = ["Timelines", "timelines"]
 
-T = TypeVar("T")
-
 _TRACES: Final = "/v1/traces"
 _TIMEOUT_S: Final = 10.0  # to connect, and for each piece of an answer
 _WITHIN_S: Final = 20.0  # for a post and its answer
-_MOST_ANSWER: Final = 1 << 16  # bytes of an answer that are read
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _LAST: Final = datetime(2200, 1, 1, tzinfo=UTC)  # 64 bits of ns end in 2262
 
@@ -105,57 +96,22 @@ def _saved(path: str, start: int | None, reads: Sequence[str]) -> Output:
 
 def _posted(url: str, start: int | None, _: Sequence[str]) -> Output:
     """What posts spans to a collector."""
-    check_url(url, "--otlp-spans")
-    parts = urlsplit(url)
-    to = url if parts.path not in ("", "/") else parts._replace(path=_TRACES).geturl()
+    to = endpoint(url, "--otlp-spans", _TRACES)
     return Output(f"--otlp-spans {url}", SpansWriter(lambda body: _post(to, body), start))
 
 
 def _post(url: str, body: bytes) -> None:
     """Post spans; raises SpecError where they are not taken."""
-    headers = {"Content-Type": "application/json", "User-Agent": "resident-claims"}
-    request = Request(url, body, headers, method="POST")
     try:
-        rejected = _rejected(_within(_WITHIN_S, partial(_answer, request)))
+        answer = within(_WITHIN_S, partial(post, url, body, {}, _TIMEOUT_S))
     except HTTPError as error:
         error.close()
         raise SpecError(f"HTTP {error.code}", "the spans were not taken") from None
     except (OSError, ValueError, HTTPException) as error:
         why = str(getattr(error, "reason", None) or error) or type(error).__name__
         raise SpecError(why, "the spans were not posted") from None
-    if rejected:
+    if rejected := refused_in(answer, "Spans"):
         raise SpecError(f"{rejected} spans were rejected", "the log of the collector may say why")
-
-
-def _answer(request: Request) -> bytes:
-    with build_opener(NoRedirect).open(request, timeout=_TIMEOUT_S) as answer:
-        found: bytes = answer.read(_MOST_ANSWER)
-    return found
-
-
-def _within(seconds: float, act: Callable[[], T]) -> T:
-    """What a function returns or raises; TimeoutError where it takes longer, and goes on."""
-    done = Future[T]()
-
-    def run() -> None:
-        try:
-            done.set_result(act())
-        except BaseException as error:
-            done.set_exception(error)
-
-    Thread(target=run, daemon=True).start()
-    wait([done], seconds)
-    if not done.done():
-        raise TimeoutError(f"no answer within {seconds:.0f} s")
-    return done.result()
-
-
-def _rejected(answer: bytes) -> int:
-    """How many spans an answer of success says that were rejected."""
-    try:
-        return int(msgspec.json.decode(answer)["partialSuccess"]["rejectedSpans"])
-    except (ValueError, LookupError, TypeError, RecursionError):
-        return 0
 
 
 def _time(text: str) -> int:

@@ -33,6 +33,7 @@ __all__ = [
     "address_of",
     "check_endpoint",
     "check_url",
+    "endpoint",
     "is_publisher",
     "is_receiver",
     "is_socket",
@@ -104,22 +105,29 @@ def is_socket(text: str) -> bool:
     return _kind(text) == stat.S_IFSOCK
 
 
-def _host_and_port(text: str, rest: str, example: str = "tcp:127.0.0.1:9000") -> tuple[str, int]:
-    host, colon, port = rest.rpartition(":")
-    host = host.removeprefix("[").removesuffix("]")
-    if not (colon and host and port.isascii() and port.isdigit() and 0 < int(port) < 1 << 16):
+def _host_and_port(text: str, rest: str, example: str = "tcp:127.0.0.1:9000") -> Address:
+    found = _parted(rest)
+    if found is None or not (found.host and found.port):
         raise InputError(text, "no host and port", hint=f"such as {example}")
-    return host, int(port)
+    return found
+
+
+def _parted(text: str) -> Address | None:
+    """The host, perhaps empty, and the port in `HOST:PORT` or `PORT`; None where there is none."""
+    host, _, port = text.rpartition(":")
+    if not (port.isascii() and port.isdigit() and int(port) < 1 << 16):
+        return None
+    return Address(host.removeprefix("[").removesuffix("]"), int(port))
 
 
 def _receiver(text: str, token: str | None, *, until_eof: bool, checks: bool) -> Source:
-    host, port = _host_and_port(text, text.removeprefix(_OTLP), f"{_OTLP}127.0.0.1:4318")
+    address = _host_and_port(text, text.removeprefix(_OTLP), f"{_OTLP}127.0.0.1:4318")
     if until_eof:
         raise InputError(text, "what is posted has no end", hint="leave out --until-eof")
-    if not _is_loopback(host) and not token:
+    if not _is_loopback(address.host) and not token:
         hint = "listen on 127.0.0.1, or name a file with a token by --listen-token"
         raise InputError(text, "other machines can reach it", hint=hint)
-    return OtlpReceiver(text, Address(host, port), token, checks=checks)
+    return OtlpReceiver(text, address, token, checks=checks)
 
 
 def _zmq(text: str, address: str, *, until_eof: bool) -> Source:
@@ -130,10 +138,9 @@ def _zmq(text: str, address: str, *, until_eof: bool) -> Source:
 def _kv_socket(text: str, replay: str | None, *, until_eof: bool) -> Source:
     for address in (text, *(() if replay is None else (replay,))):
         _check_zmq(address, address, _EXAMPLE, until_eof=until_eof)
-        if address.startswith("tcp://"):
-            host, _ = _host_and_port(address, address.removeprefix("tcp://"), _EXAMPLE)
-            if host == "*":
-                raise InputError(address, "* is for who publishes", hint=f"name a host: {_EXAMPLE}")
+        scheme, _, rest = address.partition("://")
+        if scheme == "tcp" and _host_and_port(address, rest, _EXAMPLE).host == "*":
+            raise InputError(address, "* is for who publishes", hint=f"name a host: {_EXAMPLE}")
     return KvSocket(text, replay)
 
 
@@ -184,11 +191,10 @@ def address_of(text: str, token: str | None) -> Address:
         SpecError: it is none, others than this machine reach it and there is no token, or
             prometheus_client is not installed.
     """
-    host, _, port = text.rpartition(":")
-    host = host.removeprefix("[").removesuffix("]") or "127.0.0.1"
-    if not (port.isascii() and port.isdigit() and int(port) < 1 << 16):
+    found = _parted(text)
+    if found is None:
         raise SpecError(f"--metrics {text}: no port", "give PORT or HOST:PORT, such as 9464")
-    found = Address(host, int(port))
+    found = found._replace(host=found.host or "127.0.0.1")
     if not _is_loopback(found.host) and not token:
         raise SpecError(
             f"--metrics {text} can be read from other machines",
@@ -229,14 +235,20 @@ def check_endpoint(url: str, token: str | None) -> str:
     Raises:
         SpecError: it is none, or the token would be sent to another machine in the clear.
     """
-    check_url(url, "--otlp")
+    found = endpoint(url, "--otlp", _LOGS)
     parts = urlsplit(url)
     if token is not None and parts.scheme == "http" and not _is_loopback(parts.hostname or ""):
         raise SpecError(
             f"--otlp {url}: the token would be sent to another machine in the clear",
             "give an https address, or leave out --otlp-token",
         )
-    return url if parts.path not in ("", "/") else parts._replace(path=_LOGS).geturl()
+    return found
+
+
+def endpoint(url: str, option: str, path: str) -> str:
+    """The address of a collector, with the usual path if it has none; raises SpecError."""
+    parts = urlsplit(check_url(url, option))
+    return url if parts.path not in ("", "/") else parts._replace(path=path).geturl()
 
 
 def _is_loopback(host: str) -> bool:

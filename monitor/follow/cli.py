@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Final
 
 import msgspec
@@ -10,43 +11,11 @@ import typer
 from monitor.follow.addresses import is_socket
 from monitor.follow.buffer import WhenFull
 from monitor.follow.command import Asked, follow_events
-from monitor.follow.options import (
-    CheckpointOption,
-    EveryOption,
-    ListenTokenOption,
-    MetricsOption,
-    MetricsTokenOption,
-    OtlpOption,
-    OtlpTokenOption,
-    ReplayOption,
-    UntilEofOption,
-    VerdictsOption,
-    WebhookOption,
-    WhenFullOption,
-)
 from monitor.live.follow import Followed, follow, live_line
 from monitor.live.lines import LiveEnd
-from monitor.report.options import (
-    IDS,
-    RANK_WAIT,
-    IdsOption,
-    LiveOption,
-    ModeOption,
-    Others,
-    OthersOption,
-    PerfettoOption,
-    RankWaitOption,
-    ReorderOption,
-    RequestsOption,
-    StripOption,
-    extraction_asked,
-    limits_asked,
-    mode_asked,
-    wait_asked,
-    window_asked,
-)
+from monitor.report import options
 from monitor.report.verdict import ModeChoice
-from spec.cli.arguments import file_name
+from spec.cli.arguments import file_name, path_option
 from spec.cli.common import Format, FormatOption, print_text
 from spec.language.errors import SpecError
 from spec.language.prose import printable
@@ -80,27 +49,40 @@ def follow_sources(
             "SGLang server that lists such sockets; or PATH of the socket of a serving process.",
         ),
     ],
-    replay: ReplayOption = None,
-    mode: ModeOption = ModeChoice.AUTO,
-    until_eof: UntilEofOption = False,
-    reorder: ReorderOption = None,
-    strip: StripOption = False,
-    others: OthersOption = Others.REFUSE,
-    rank_wait: RankWaitOption = RANK_WAIT,
-    live: LiveOption = None,
-    requests: RequestsOption = None,
-    ids: IdsOption = IDS,
-    when_full: WhenFullOption = WhenFull.BLOCK,
-    verdicts: VerdictsOption = None,
-    checkpoint: CheckpointOption = None,
-    checkpoint_every: EveryOption = 10.0,
-    webhook: WebhookOption = None,
-    otlp: OtlpOption = None,
-    otlp_token: OtlpTokenOption = None,
-    listen_token: ListenTokenOption = None,
-    metrics: MetricsOption = None,
-    metrics_token: MetricsTokenOption = None,
-    perfetto: PerfettoOption = None,
+    replay: options.ReplayOption = None,
+    mode: options.ModeOption = ModeChoice.AUTO,
+    until_eof: options.UntilEofOption = False,
+    reorder: options.ReorderOption = None,
+    strip: options.StripOption = False,
+    others: options.OthersOption = options.Others.REFUSE,
+    rank_wait: options.RankWaitOption = options.RANK_WAIT,
+    live: options.LiveOption = None,
+    requests: options.RequestsOption = None,
+    ids: options.IdsOption = options.IDS,
+    when_full: Annotated[
+        WhenFull,
+        typer.Option(
+            help="Where lines come faster than they are judged: block lets the source wait; gap "
+            "drops lines, counts them, and claims that live then are inconclusive.",
+        ),
+    ] = WhenFull.BLOCK,
+    verdicts: options.VerdictsOption = None,
+    checkpoint: options.CheckpointOption = None,
+    checkpoint_every: options.EveryOption = 10.0,
+    webhook: options.WebhookOption = None,
+    otlp: options.OtlpOption = None,
+    otlp_token: options.OtlpTokenOption = None,
+    listen_token: Annotated[
+        Path | None,
+        path_option(
+            "--listen-token",
+            metavar="FILE",
+            help="A file with the token that otlp:HOST:PORT asks for.",
+        ),
+    ] = None,
+    metrics: options.MetricsOption = None,
+    metrics_token: options.MetricsTokenOption = None,
+    perfetto: options.PerfettoOption = None,
     form: FormatOption = Format.TEXT,
 ) -> None:
     """Judge events as they come, until a signal.
@@ -131,11 +113,11 @@ def follow_sources(
         metrics,
         metrics_token,
         form is Format.JSON,
-        mode_asked(mode),
-        window_asked(reorder),
-        wait_asked(rank_wait),
-        limits_asked(live, requests, ids),
-        extraction_asked(strip, others),
+        options.mode_asked(mode),
+        options.window_asked(reorder),
+        options.wait_asked(rank_wait),
+        options.limits_asked(live, requests, ids),
+        options.extraction_asked(strip, others),
         when_full,
         listen_token,
         perfetto,
@@ -147,8 +129,8 @@ def follow_sources(
 def _refuse_options(socket: str, context: typer.Context) -> None:
     """Refuse options that mean nothing where another process judges; raises SpecError."""
     values = context.params
-    options = (each for each in context.command.params if each.name not in _NOT_REFUSED)
-    given = [e.opts[0] for e in options if (v := values[e.name or ""]) and v != e.default]
+    refused = (each for each in context.command.params if each.name not in _NOT_REFUSED)
+    given = [e.opts[0] for e in refused if (v := values[e.name or ""]) and v != e.default]
     if given:
         what = "that option" if len(given) == 1 else "those options"
         cause = f"{', '.join(given)} with the socket of a process that judges by itself: its "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 import typer
@@ -23,7 +23,7 @@ from monitor.follow.addresses import (
 )
 from monitor.follow.buffer import WhenFull
 from monitor.follow.checkpointing import RESTARTED, Recording, Restored, Terms
-from monitor.follow.discovery import with_discovered
+from monitor.follow.discovery import with_replays
 from monitor.follow.engines import PREFIX, Engines
 from monitor.follow.follower import Follower, verdict_of
 from monitor.follow.judge import Judge
@@ -38,11 +38,11 @@ from monitor.results import USUAL
 from spec.cli.common import Code, print_text
 from spec.files.writing import check_apart
 from spec.language.errors import SpecError
-from spec.language.prose import counted, printable
+from spec.language.prose import printable
 from spec.stream.codes import Code as Reasons
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     from monitor.follow.metrics import Samples
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from spec.stream.breaks import Limits
     from spec.stream.outcome import ModeVerdict
 
-__all__ = ["Asked", "Followed", "Watch", "follow_events", "followed"]
+__all__ = ["Asked", "Display", "Followed", "follow_events", "followed"]
 
 _SHOWN_BREAKS: Final = 5  # of a source
 _DISORDER: Final = ("duplicates", "reordered", "late", "contradicting")
@@ -94,23 +94,37 @@ class Asked:
     perfetto: Path | None = None
 
 
-class Watch(Protocol):
-    """Reads the lines of sources in a way of its own, and shows what becomes of them."""
+class Display:
+    """Shows what is decided. A subclass may read the lines of sources in a way of its own.
 
-    def reader(self, source: str) -> Reader:
-        """The reader of a source."""
+    Attributes:
+        post: posts what is no verdict.
+    """
+
+    def __init__(self, asked: Asked) -> None:
+        self._asked = asked
+        self.post: Callable[[Sequence[PostedLine]], None] = lambda _: None
+
+    def reader(self, source: str) -> Reader | None:
+        """The reader of a source; None for that of lines of events."""
+        return None
 
     def show(self, lines: Sequence[VerdictLine]) -> None:
-        """Show what was decided."""
+        """Show violations and limits, and all verdicts where there is no file for them."""
+        for line in lines:
+            if self._asked.verdicts is None or not isinstance(line, ClaimLine):
+                if self._asked.json:
+                    _write_json(line)
+                else:
+                    print_text(line_text(line))
+        sys.stdout.flush()
 
     def look(self) -> None:
         """Called several times a second, between lines."""
 
-    def post_by(self, post: Callable[[Sequence[PostedLine]], None]) -> None:
-        """Post by this what is no verdict."""
-
     def samples(self) -> Samples:
-        """Metrics of what is watched, by their keys."""
+        """Metrics of its own, by their keys."""
+        return {}
 
 
 class Followed(NamedTuple):
@@ -142,37 +156,35 @@ class Followed(NamedTuple):
 
 def follow_events(asked: Asked) -> int:
     """Follow the sources, and return the exit code; raises as `followed` does."""
-    return _conclude(followed(asked), asked)
+    return _conclude(followed(asked, Display(asked)), asked)
 
 
-def followed(asked: Asked, watch: Watch | None = None) -> Followed:
+def followed(asked: Asked, display: Display) -> Followed:
     """Follow the sources to their end, or to a signal.
 
     Raises:
         InputError: a source is not there, or cannot be followed.
         SpecError: an option cannot be served.
     """
-    found_sources, found_replays = with_discovered(asked.sources, asked.replays)
-    names = list(dict.fromkeys(found_sources))
-    if len(names) > SOURCES:
-        raise SpecError(f"{len(names)} sources", f"follow at most {SOURCES} at once")
-    replays = _replays(names, found_replays)
-    listen_token = _listen_token(asked, names)
+    replays = with_replays(asked.sources, asked.replays)
+    if len(replays) > SOURCES:
+        raise SpecError(f"{len(replays)} sources", f"follow at most {SOURCES} at once")
+    listen_token = _listen_token(asked, replays)
     sources = {
         name: source_of(
             name,
             until_eof=asked.until_eof,
-            replay=replays.get(name) or None,
+            replay=replay or None,
             token=listen_token,
             how=asked.how,
         )
-        for name in names
+        for name, replay in replays.items()
     }
     token = None if asked.metrics_token is None else token_in(asked.metrics_token)
     address = None if asked.metrics is None else address_of(asked.metrics, token)
     url = None if asked.webhook is None else check_url(asked.webhook, "--webhook")
     collector = _collector(asked)
-    if strange := next((name for name in names if name.startswith(PREFIX)), ""):
+    if strange := next((name for name in sources if name.startswith(PREFIX)), ""):
         raise SpecError(f"{strange} is how an engine is called", f"write ./{strange}")
     counts, complain = Counts(), _Complaints()
     trace, timeline = _timeline(asked)
@@ -193,7 +205,7 @@ def followed(asked: Asked, watch: Watch | None = None) -> Followed:
             how=asked.how,
             on_reject=complain,
             engines=engines,
-            reader=None if watch is None else watch.reader(name),
+            reader=display.reader(name),
             timeline=timeline,
         )
         for name, source in sources.items()
@@ -221,15 +233,10 @@ def followed(asked: Asked, watch: Watch | None = None) -> Followed:
             poster.tell(lines)
 
     def tell(lines: Sequence[VerdictLine]) -> None:
-        if watch is None:
-            _show(lines, asked)
-        else:
-            watch.show(lines)
+        display.show(lines)
         post(lines)
 
-    if watch is not None:
-        watch.post_by(post)
-
+    display.post = post
     follower = Follower(
         sources,
         judges,
@@ -242,12 +249,11 @@ def followed(asked: Asked, watch: Watch | None = None) -> Followed:
         recorder=recording,
         positions=restored.positions,
         interrupted=dict.fromkeys(restored.interrupted, RESTARTED),
-        look=(lambda: None) if watch is None else watch.look,
+        look=display.look,
     )
     server = None
     if address is not None:
-        more = None if watch is None else watch.samples
-        registry = registry_of(follower, recording, webhook, otlp, more)
+        registry = registry_of(follower, recording, webhook, otlp, display.samples)
         server = MetricsServer(address, token, registry, follower.healthy, follower.ready)
         host = f"[{address.host}]" if ":" in address.host else address.host
         _report(f"metrics: http://{host}:{server.port}/metrics")
@@ -260,18 +266,8 @@ def followed(asked: Asked, watch: Watch | None = None) -> Followed:
             poster.close(LAST_POSTS_S)
         if trace is not None:
             trace.close()
-    unreplayed = [name for name in names if is_publisher(name) and not replays.get(name)]
+    unreplayed = [name for name in sources if is_publisher(name) and not replays[name]]
     return Followed(reports, judges, unreplayed)
-
-
-def _replays(names: Sequence[str], replays: Sequence[str]) -> dict[str, str]:
-    """The sockets that replay, by the sockets that publish, in the order of both."""
-    publishers = [name for name in names if is_publisher(name)]
-    if replays and len(replays) != len(publishers):
-        sockets = counted(len(publishers), "socket")
-        cause = f"{len(replays)} --replay for {sockets} of KV events"
-        raise SpecError(cause, "name one for each, in their order, or none")
-    return dict(zip(publishers, replays, strict=bool(replays)))
 
 
 def _timeline(asked: Asked) -> tuple[Output, Written] | tuple[None, None]:
@@ -298,7 +294,7 @@ def _timeline(asked: Asked) -> tuple[Output, Written] | tuple[None, None]:
     return trace, Written(trace.put)
 
 
-def _listen_token(asked: Asked, names: Sequence[str]) -> str | None:
+def _listen_token(asked: Asked, names: Iterable[str]) -> str | None:
     """The token that those ask for who post log records."""
     if asked.listen_token is None:
         return None
@@ -356,17 +352,6 @@ def _conclude(found: Followed, asked: Asked) -> int:
     if not read and any(report.inputs[0].rejected for report in reports):
         return Code.BAD_INPUT
     return EXIT_CODES[verdict]
-
-
-def _show(lines: Sequence[VerdictLine], asked: Asked) -> None:
-    """Violations and limits, and all verdicts where there is no file for them."""
-    for line in lines:
-        if asked.verdicts is None or not isinstance(line, ClaimLine):
-            if asked.json:
-                _write_json(line)
-            else:
-                print_text(line_text(line))
-    sys.stdout.flush()
 
 
 def _write_json(value: object) -> None:

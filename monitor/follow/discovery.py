@@ -5,21 +5,22 @@ Source: describe_kv_events_publisher in sglang/srt/runtime_context.py of SGLang 
 
 from __future__ import annotations
 
-import threading
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import msgspec
 from msgspec import Meta
 
 from monitor.follow.addresses import is_publisher
-from monitor.follow.fetch import fetch, parts_of
+from monitor.follow.fetch import fetch, parts_of, within
 from monitor.input.errors import InputError
 from spec.language.errors import SpecError
+from spec.language.prose import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["discover", "is_server", "with_discovered"]
+__all__ = ["discover", "is_server", "with_replays"]
 
 _PATH: Final = "/server_info"
 _MOST_BYTES: Final = 4 << 20
@@ -48,33 +49,24 @@ def is_server(text: str) -> bool:
     return text.startswith(_SCHEMES)
 
 
-def with_discovered(
-    sources: Sequence[str], replays: Sequence[str]
-) -> tuple[Sequence[str], Sequence[str]]:
-    """The sources with the sockets of servers in place of the servers, and the sockets that replay:
-    one for each socket that publishes, empty where there is none.
+def with_replays(sources: Sequence[str], replays: Sequence[str]) -> dict[str, str]:
+    """The sources, with the sockets of servers in place of the servers. Each has the socket that
+    replays what it publishes; empty where there is none.
 
     Raises:
         InputError: a server does not answer, or publishes no KV events.
         SpecError: there is not one `--replay` for each socket that is named.
     """
-    if not any(map(is_server, sources)):
-        return sources, replays
-    named = [each for each in sources if is_publisher(each)]
+    named = [each for each in dict.fromkeys(sources) if is_publisher(each)]
     if replays and len(replays) != len(named):
-        hint = "name one for each tcp://HOST:PORT, in their order; servers name their own"
-        raise SpecError(f"{len(replays)} --replay for {len(named)} sockets", hint)
-    given = iter(replays or [""] * len(named))
-    found_sources, found_replays = list[str](), list[str]()
+        cause = f"{len(replays)} --replay for {counted(len(named), 'socket')} of KV events"
+        hint = "name one for each tcp://HOST:PORT, in their order, or none; servers name their own"
+        raise SpecError(cause, hint)
+    given, found = dict(zip(named, replays, strict=bool(replays))), dict[str, str]()
     for each in sources:
-        if is_server(each):
-            for address, replay in discover(each):
-                found_sources.append(address)
-                found_replays.append(replay)
-        else:
-            found_sources.append(each)
-            found_replays += [next(given)] if is_publisher(each) else []
-    return found_sources, found_replays
+        for address, replay in discover(each) if is_server(each) else [(each, "")]:
+            found.setdefault(address, given.get(address) or replay)
+    return found
 
 
 def discover(url: str) -> list[tuple[str, str]]:
@@ -110,21 +102,11 @@ def discover(url: str) -> list[tuple[str, str]]:
 
 def _asked(url: str, shown: str) -> bytes:
     """The body of an answer; a server that is too slow is not waited for."""
-    found = list[bytes | Exception]()
-
-    def ask() -> None:
-        try:
-            found.append(fetch(url, _MOST_BYTES, _MOST_S))
-        except (OSError, ValueError) as error:
-            found.append(error)
-
-    thread = threading.Thread(target=ask, daemon=True)
-    thread.start()
-    thread.join(_MOST_S)
-    content = found[0] if found else TimeoutError(f"no answer within {_MOST_S:.0f} s")
-    if isinstance(content, Exception):
-        raise InputError(shown, f"{_PATH} cannot be read: {content}", hint=_NAME_THEM)
-    return content
+    try:
+        return within(_MOST_S, partial(fetch, url, _MOST_BYTES, _MOST_S))
+    except (OSError, ValueError) as error:
+        why = f"{_PATH} cannot be read: {error}"
+        raise InputError(shown, why, hint=_NAME_THEM) from None
 
 
 def _socket(host: str, base: int, rank: int) -> str:

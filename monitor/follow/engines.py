@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 import msgspec
 
 from monitor.follow.verdict_line import key_of
-from monitor.input.errors import InputError
+from monitor.input.errors import InputError, kept_state
 from monitor.input.rank_merge import RankMerge, fault_of
 from monitor.input.records import Disorder
-from spec.language.errors import SpecError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -258,11 +257,7 @@ class Engines:
         """Go on where `snapshot` was taken; raises SpecError where it is none."""
         if not snapshot:
             return
-        try:
-            states = msgspec.msgpack.decode(snapshot, type=_States)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            hint = "begin anew in another folder of checkpoints"
-            raise SpecError(f"the state of engines cannot be read: {error}", hint) from None
+        states = kept_state(snapshot, _States, "engines")
         for state in states.engines:
             engine = self._made(state.name, state.ranks)
             engine.restore(state)

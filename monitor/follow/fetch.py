@@ -1,23 +1,33 @@
-"""Checks web addresses that a person named, and fetches one answer from a server: bounded in bytes
-and in time, without proxies, and from no other host.
+"""Checks web addresses that a person named, and fetches from them or posts to them: bounded in
+bytes and in time, and at no other host.
 """
 
 from __future__ import annotations
 
 import time
+from concurrent.futures import Future, wait
 from http.client import HTTPException
-from typing import Any, Final
+from threading import Thread
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.error import HTTPError
 from urllib.parse import SplitResult, urlsplit
-from urllib.request import HTTPRedirectHandler, ProxyHandler, build_opener
+from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
 
-__all__ = ["NoRedirect", "fetch", "parts_of"]
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+__all__ = ["fetch", "parts_of", "post", "refused_in", "within"]
+
+T = TypeVar("T")
 
 _TIMEOUT_S: Final = 5.0  # to connect, and for each piece of an answer
 _PIECE: Final = 1 << 16
+_MOST_ANSWER: Final = 1 << 16  # bytes of the answer to a post that are read
 
 
-class NoRedirect(HTTPRedirectHandler):
+class _NoRedirect(HTTPRedirectHandler):
     """Follows no redirection: only the server that was named is asked, or posted to."""
 
     def redirect_request(self, *_: Any) -> None:
@@ -35,10 +45,10 @@ def parts_of(url: str) -> SplitResult | None:
 
 
 def fetch(url: str, most: int, within_s: float) -> bytes:
-    """The body of the answer to a GET.
+    """The body of the answer to a GET, asked for without a proxy.
 
-    A server that is slow with its headers may take longer than `within_s`: call it in a thread of
-    its own where that matters.
+    A server that is slow with its headers may take longer than `within_s`: call it by `within`
+    where that matters.
 
     Args:
         most: bytes of the body.
@@ -52,7 +62,7 @@ def fetch(url: str, most: int, within_s: float) -> bytes:
     until = time.monotonic() + within_s
     body = bytearray()
     try:
-        with build_opener(ProxyHandler({}), NoRedirect).open(url, timeout=_TIMEOUT_S) as answer:
+        with build_opener(ProxyHandler({}), _NoRedirect).open(url, timeout=_TIMEOUT_S) as answer:
             while piece := answer.read1(_PIECE):
                 body += piece
                 if len(body) > most:
@@ -65,3 +75,49 @@ def fetch(url: str, most: int, within_s: float) -> bytes:
     except HTTPException as error:
         raise OSError(f"no answer in HTTP: {type(error).__name__}") from None
     return bytes(body)
+
+
+def post(url: str, body: bytes, headers: Mapping[str, str], timeout_s: float) -> bytes:
+    """The beginning of the answer to a POST of JSON.
+
+    Args:
+        timeout_s: to connect, and for each piece of the answer.
+
+    Raises:
+        HTTPError: the answer is an error or a redirection.
+        OSError, ValueError, HTTPException: nothing was posted, or no answer came.
+    """
+    every = {"Content-Type": "application/json", "User-Agent": "resident-claims", **headers}
+    request = Request(url, body, every, method="POST")
+    with build_opener(_NoRedirect).open(request, timeout=timeout_s) as answer:
+        found: bytes = answer.read(_MOST_ANSWER)
+    return found
+
+
+def refused_in(answer: bytes, what: str) -> int:
+    """How many records a collector says that it refused, in an answer of success (OTLP/HTTP).
+
+    Args:
+        what: `LogRecords` or `Spans`.
+    """
+    try:
+        return int(msgspec.json.decode(answer)["partialSuccess"][f"rejected{what}"])
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return 0  # usually there is nothing to say
+
+
+def within(seconds: float, act: Callable[[], T]) -> T:
+    """What a function returns or raises; TimeoutError where it takes longer, and goes on."""
+    done = Future[T]()
+
+    def run() -> None:
+        try:
+            done.set_result(act())
+        except BaseException as error:
+            done.set_exception(error)
+
+    Thread(target=run, daemon=True).start()
+    wait([done], seconds)
+    if not done.done():
+        raise TimeoutError(f"no answer within {seconds:.0f} s")
+    return done.result()

@@ -14,7 +14,7 @@ from monitor.check.events import EventMonitor
 from monitor.follow.judge_state import JudgeState, Stated, claim_line, standing_of
 from monitor.follow.verdict_line import LimitLine, ViolationLine, key_of
 from monitor.input.dialects import LIVE, Reader
-from monitor.input.errors import InputError
+from monitor.input.errors import InputError, kept_state
 from monitor.input.lines import BOM, LINE_LIMIT
 from monitor.input.logs import PLAIN, LogLines
 from monitor.input.plain import event_of, plain_record
@@ -23,7 +23,6 @@ from monitor.input.resequencer import Resequencer
 from monitor.input.sources import Numbers
 from monitor.results import USUAL, obligation_said
 from spec.events.canonical import Mark
-from spec.language.errors import SpecError
 from spec.language.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -231,12 +230,7 @@ class Judge:
         Raises:
             SpecError: it is torn or modified, or was made for another specification.
         """
-        order = None
-        try:
-            state = msgspec.msgpack.decode(snapshot, type=JudgeState)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            cause = f"the state of {self._source} cannot be read: {error}"
-            raise SpecError(cause, "begin anew in another folder of checkpoints") from None
+        order, state = None, kept_state(snapshot, JudgeState, self._source)
         if self._window is not None:
             order = Resequencer.restore(self._window, state.order)
         self._monitor = EventMonitor.restore(state.monitor, watched=True)

@@ -9,15 +9,14 @@ from __future__ import annotations
 import queue
 import threading
 import time
-import urllib.error
-import urllib.request
 from typing import TYPE_CHECKING, Any, Final
+from urllib.error import HTTPError
 
 import msgspec
 
-from monitor.follow.fetch import NoRedirect
+from monitor.follow.fetch import post, refused_in
 from monitor.follow.verdict_line import LimitLine, LossLine, ViolationLine
-from spec import __version__
+from monitor.timeline.spans import attributes, export_request
 from spec.stream.outcome import ModeVerdict
 
 if TYPE_CHECKING:
@@ -40,8 +39,6 @@ loss that `watch` observed.
 
 _TIMEOUT_S: Final = 5.0
 _FIRST_WAIT_S: Final = 0.5  # before the second try; each wait is twice the last
-_MOST_ANSWER: Final = 1 << 16  # bytes of an answer that are read
-
 
 _SEVERITIES: Final = {
     ModeVerdict.KEPT: (9, "INFO"),
@@ -71,7 +68,6 @@ class Poster:
     def __init__(self, url: str, report: Callable[[str], None]) -> None:
         self._url, self._report = url, report
         self._queue: queue.Queue[PostedLine] = queue.Queue(WAITING)
-        self._opener = urllib.request.build_opener(NoRedirect)
         self._closing = threading.Event()
         self.posted = self.failed = self.dropped = 0
         self._thread = threading.Thread(target=self._run, name=self.NAME, daemon=True)
@@ -126,22 +122,20 @@ class Poster:
                 return
 
     def _post(self, lines: Sequence[PostedLine]) -> None:
-        own, body = self.content(lines)
-        headers = {"Content-Type": "application/json", "User-Agent": "resident-claims", **own}
+        headers, body = self.content(lines)
         wait, why = _FIRST_WAIT_S, ""
         for number in range(TRIES):
             if number and self._closing.wait(wait):
                 break
             wait *= 2 if number else 1
-            request = urllib.request.Request(self._url, body, headers, method="POST")
             try:
-                with self._opener.open(request, timeout=_TIMEOUT_S) as answer:
-                    refused = self.refused(answer.read(_MOST_ANSWER), len(lines))
+                answer = post(self._url, body, headers, _TIMEOUT_S)
+                refused = self.refused(answer, len(lines))
                 self.posted += len(lines) - refused
                 if refused:
                     self._fail(refused, "the answer says so")
                 return
-            except urllib.error.HTTPError as error:
+            except HTTPError as error:
                 error.close()
                 why = f"HTTP {error.code}"
                 if error.code not in self.MAY_HELP:
@@ -197,21 +191,12 @@ class OtlpLogs(Poster):
     def content(self, lines: Sequence[PostedLine]) -> tuple[Mapping[str, str], bytes]:
         """A request to export these."""
         now = time.time_ns()
-        scope = {"name": "resident-claims", "version": __version__}
         records = [log_record(line, now) for line in lines]
-        logs = {
-            "resource": {"attributes": _attributes({"service.name": "resident-claims"})},
-            "scopeLogs": [{"scope": scope, "logRecords": records}],
-        }
-        return self._headers, msgspec.json.encode({"resourceLogs": [logs]})
+        return self._headers, export_request("Logs", "logRecords", records)
 
     def refused(self, answer: bytes, lines: int) -> int:
         """How many records the collector says that it rejected."""
-        try:
-            said = msgspec.json.decode(answer)["partialSuccess"]["rejectedLogRecords"]
-            return max(0, min(int(said), lines))
-        except (ValueError, LookupError, TypeError, RecursionError):
-            return 0  # usually there is nothing to say
+        return max(0, min(refused_in(answer, "LogRecords"), lines))
 
 
 def log_record(line: PostedLine, now_ns: int) -> dict[str, Any]:
@@ -223,7 +208,7 @@ def log_record(line: PostedLine, now_ns: int) -> dict[str, Any]:
     kind, verdict, severity = _said(line)
     number, name = _SEVERITIES[severity]
     about = {
-        f"resident_claims.{field}": str(value)
+        field: str(value)
         for field in _ATTRIBUTES
         if (value := verdict if field == "verdict" else getattr(line, field, None)) is not None
     }
@@ -233,7 +218,7 @@ def log_record(line: PostedLine, now_ns: int) -> dict[str, Any]:
         "severityText": name,
         "eventName": kind,
         "body": {"stringValue": msgspec.json.encode(line).decode()},
-        "attributes": _attributes(about),
+        "attributes": attributes(about),
     }
 
 
@@ -246,7 +231,3 @@ def _said(line: PostedLine) -> tuple[str, ModeVerdict | None, ModeVerdict]:
     if isinstance(line, LossLine):
         return LOSS, None, ModeVerdict.INCONCLUSIVE
     return CLAIM, line.verdict, line.verdict if line.entered else ModeVerdict.KEPT
-
-
-def _attributes(pairs: Mapping[str, str]) -> list[dict[str, Any]]:
-    return [{"key": key, "value": {"stringValue": value}} for key, value in pairs.items()]

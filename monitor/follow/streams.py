@@ -7,13 +7,14 @@ import random
 import select
 import socket
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from monitor.follow.buffer import Splitter
 from monitor.input.kv_events.batches import SEQUENCE_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from monitor.follow.buffer import Outlet, Position
 
@@ -52,6 +53,14 @@ class Once:
         return None
 
 
+def _pieces(descriptor: int, outlet: Outlet) -> Iterator[bytes]:
+    """What can be read, until asked to stop; an empty piece at an end."""
+    while not outlet.stopping:
+        if select.select([descriptor], [], [], _LOOK_S)[0]:
+            with suppress(BlockingIOError):
+                yield os.read(descriptor, _CHUNK)
+
+
 class StandardInput(Once):
     """The lines of standard input."""
 
@@ -61,14 +70,11 @@ class StandardInput(Once):
         try:
             descriptor = sys.stdin.fileno()
             outlet.connects += 1
-            while not outlet.stopping:
-                if not select.select([descriptor], [], [], _LOOK_S)[0]:
-                    continue
-                if not (data := os.read(descriptor, _CHUNK)):
-                    outlet.lines(splitter.flush())
+            for data in _pieces(descriptor, outlet):
+                outlet.lines(splitter.feed(data) if data else splitter.flush())
+                if not data:
                     outlet.end()
                     return
-                outlet.lines(splitter.feed(data))
         except (OSError, ValueError, AttributeError) as error:  # closed, or not there at all
             outlet.end(f"cannot be read: {error}")
 
@@ -93,22 +99,15 @@ class Fifo(Once):
             return
         outlet.connects += 1
         with os.fdopen(descriptor, "rb", 0):
-            while not outlet.stopping:
-                if not select.select([descriptor], [], [], _LOOK_S)[0]:
-                    continue
-                try:
-                    data = os.read(descriptor, _CHUNK)
-                except BlockingIOError:
-                    continue
+            for data in _pieces(descriptor, outlet):
+                outlet.lines(splitter.feed(data) if data else splitter.flush())
                 if data:
                     written = True
-                    outlet.lines(splitter.feed(data))
-                    continue
-                outlet.lines(splitter.flush())
-                if written and self._until_eof:
+                elif written and self._until_eof:
                     outlet.end()
                     return
-                outlet.wait(_LOOK_S)  # there is no writer, and nothing to select
+                else:
+                    outlet.wait(_LOOK_S)  # there is no writer, and nothing to select
 
 
 class Peer(Once):

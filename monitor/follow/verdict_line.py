@@ -8,14 +8,13 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
 from monitor.report.verdict import Place
 from spec.claims.states import Mode
 from spec.language.prose import printable
-from spec.language.schemas import framed_schema
 from spec.language.verdicts import Verdict
 from spec.stream.outcome import ModeVerdict
 
@@ -32,7 +31,6 @@ __all__ = [
     "Reason",
     "VerdictLine",
     "ViolationLine",
-    "followed_schema",
     "key_of",
     "line_text",
 ]
@@ -160,13 +158,6 @@ def key_of(origin: str, *parts: str | int | None) -> str:
     """A digest of what a line is about, in 32 hexadecimal characters."""
     text = msgspec.json.encode([origin, *parts])
     return hashlib.blake2b(text, digest_size=16).hexdigest()
-
-
-def followed_schema() -> dict[str, Any]:
-    """The JSON Schema of a line of a file of verdicts."""
-    return framed_schema(
-        "resident-claims/followed/2", "python -m monitor docs", msgspec.json.schema(VerdictLine)
-    )
 
 
 def line_text(line: VerdictLine) -> str:

@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+from typing import TypeVar
+
+import msgspec
+
 from spec.language.errors import SpecError
 from spec.language.suggest import did_you_mean
 
-__all__ = ["Corrupt", "InputError", "Unreadable", "did_you_mean", "is_utf8", "shown"]
+__all__ = [
+    "Corrupt",
+    "InputError",
+    "Unreadable",
+    "did_you_mean",
+    "is_utf8",
+    "kept_state",
+    "shown",
+    "utf8",
+]
+
+T = TypeVar("T")
 
 
 class Corrupt(Exception):
@@ -60,6 +76,25 @@ def is_utf8(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def kept_state(content: bytes, kind: type[T], of: str) -> T:
+    """The state that was kept as msgpack; raises SpecError where it is torn or modified.
+
+    Args:
+        of: what the state is of, for the message.
+    """
+    try:
+        return msgspec.msgpack.decode(content, type=kind)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        hint = "begin anew in another folder of checkpoints"
+        raise SpecError(f"the state of {of} cannot be read: {error}", hint) from None
+
+
+@lru_cache(maxsize=64)
+def utf8(text: str) -> str:
+    """The text as UTF-8 can encode it: names of files may hold other bytes."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def shown(value: object, limit: int = 60) -> str:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
+from monitor.input.errors import kept_state
 from monitor.input.records import CANONICAL, Disorder, Record, disordered, remains_of_late
-from spec.language.errors import SpecError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -68,7 +68,7 @@ class Resequencer:
 
     def snapshot(self) -> bytes:
         """The state, the lines that are held back included, for `restore`."""
-        return _ENCODER.encode((self._streams, self.disorder))
+        return _ENCODER.encode(_Kept(self._streams, self.disorder))
 
     @classmethod
     def restore(cls, window: Window, snapshot: bytes) -> Resequencer:
@@ -77,14 +77,11 @@ class Resequencer:
         Raises:
             SpecError: it is none.
         """
-        try:
-            streams, disorder = _DECODER.decode(snapshot)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            raise SpecError(f"the lines that were held back cannot be read: {error}") from None
+        kept = kept_state(snapshot, _Kept, "the lines that were held back")
         found = cls(window)
-        found._streams, found.disorder = streams, disorder
-        found.held = sum(len(each.held) for each in streams.values())
-        found._bytes = sum(each.size for each in streams.values())
+        found._streams, found.disorder = kept.streams, kept.disorder
+        found.held = sum(len(each.held) for each in kept.streams.values())
+        found._bytes = sum(each.size for each in kept.streams.values())
         return found
 
     def take(self, record: Record) -> Iterable[Record]:
@@ -227,4 +224,8 @@ def _content(record: Record) -> _Said:
     return _Said(blake2b(said, digest_size=16).digest(), len(said))
 
 
-_DECODER: Final = msgspec.msgpack.Decoder(tuple[dict[str, _Stream], Disorder])
+class _Kept(msgspec.Struct, array_like=True):
+    """What a checkpoint keeps."""
+
+    streams: dict[str, _Stream]
+    disorder: Disorder

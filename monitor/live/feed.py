@@ -127,7 +127,7 @@ class Live:
             self._forgotten[news.stream] = news.forgotten
             for limit, why in news.limits.items():
                 if limit not in self._reached:
-                    line = LiveLimit(self.stream, _limited(limit), why, self._last_number)
+                    line = LiveLimit(self.stream, cast("Limited", limit), why, self._last_number)
                     self._reached[limit] = line
                     yield line
             for claim in news.gone:
@@ -164,10 +164,6 @@ class Live:
             last = msgspec.structs.replace(_verdict(self.stream, claim), forgotten=True)
             self._last.append(last)
             yield last
-
-
-def _limited(limit: str) -> Limited:
-    return "live" if limit == "live" else "requests" if limit == "requests" else "ids"
 
 
 def _verdict(stream: str, outcome: ClaimOutcome, *, final: bool = False) -> LiveVerdict:

@@ -6,16 +6,15 @@ them from the process that judges. The last line is of the form `resident-claims
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 from msgspec import Meta
 
 from spec.claims.states import Mode
-from spec.language.schemas import framed_schema
 from spec.language.verdicts import Verdict
 
-__all__ = ["Limited", "LiveEnd", "LiveLimit", "LiveLine", "LiveVerdict", "live_schema"]
+__all__ = ["Limited", "LiveEnd", "LiveLimit", "LiveLine", "LiveVerdict"]
 
 Text = Annotated[str, Meta(max_length=4096)]
 Limited: TypeAlias = Literal["live", "requests", "ids"]
@@ -76,10 +75,3 @@ class LiveEnd(msgspec.Struct, frozen=True, tag_field="schema", tag="resident-cla
 
 
 LiveLine: TypeAlias = LiveVerdict | LiveLimit | LiveEnd
-
-
-def live_schema() -> dict[str, Any]:
-    """The JSON Schema of a line of live verdicts."""
-    return framed_schema(
-        "resident-claims/live/2", "python -m monitor docs", msgspec.json.schema(LiveLine)
-    )

@@ -6,7 +6,7 @@ from collections import Counter
 from statistics import median
 from typing import TYPE_CHECKING, Any, Final
 
-from monitor.check.conclude import text_of
+from monitor.input.errors import utf8
 from monitor.report.headline import headline
 from monitor.timeline.items import Axis, ClaimBegun, ClaimEnded, Happened, Link, Linked, StreamBegun
 from spec.events.alphabet import BLOCKS_GONE, Kind
@@ -59,7 +59,7 @@ class Run:
                 if self._mode in (None, mode):
                     self.claims.setdefault(name, {})[self._streams[stream]] = verdict
             case StreamBegun(stream=stream, name=name, axis=axis):
-                self._streams[stream], self.axis = text_of(name), axis
+                self._streams[stream], self.axis = utf8(name), axis
 
     def rows(self, report: Report) -> dict[str, str]:
         """What is compared, by the words for it."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from monitor.check.conclude import text_of
+from monitor.input.errors import utf8
 from monitor.page.columns import ABSENT, Columns, Texts
 from monitor.timeline.items import Linked, Phase
 from spec.claims.states import ClaimState
@@ -15,7 +15,7 @@ from spec.events.alphabet import Kind
 from spec.events.fields import fields_of
 from spec.language.prose import counted
 from spec.language.verdicts import Verdict
-from spec.stream.codes import Code
+from spec.stream.codes import CODES, Code
 from spec.stream.outcome import ModeVerdict
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ _PLACES: Final = {
     table: {name: place for place, name in enumerate(names)} for table, names in NAMES.items()
 }
 _UNKNOWN: Final = {"name": "", "form": "", "file": ""}  # a stream of which no line was placed
-_REMEDIES: Final = {each.number: (each.title, each.remedy) for each in Code}
+_REMEDIES: Final = {number: (each.title, each.remedy) for number, each in CODES.items()}
 
 _TABLES: Final[dict[str, str]] = {
     "claim": "lane id stream period at:q line end:q endline mode stated owner predicate object "
@@ -128,12 +128,12 @@ class Collected:
 
     def _want(self, rank: int, file: str, line: int | None) -> None:
         if line is not None and len(self._wanted[rank]) < 2 * _MOST_BREAKS:
-            self._wanted[rank][text_of(file), line] = None
+            self._wanted[rank][utf8(file), line] = None
 
     # Items.
 
     def _streambegun(self, item: items.StreamBegun) -> None:
-        file = text_of(item.point.file)
+        file = utf8(item.point.file)
         self._base[item.stream] = 1 if item.axis == "lines" else item.point.at
         self.axis = item.axis
         # Streams begin in another order than they are numbered, where a clock is known late.
@@ -141,7 +141,7 @@ class Collected:
 
     def _broken(self, item: items.Broken) -> None:
         if item.code == Code.NOT_UNDERSTOOD.number:
-            self._refused.add((text_of(item.point.file), item.point.line))
+            self._refused.add((utf8(item.point.file), item.point.line))
         if len(self.breaks) >= _MOST_BREAKS:
             self.left_out["break"] = self.left_out.get("break", 0) + 1
             return

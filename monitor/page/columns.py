@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from monitor.input.errors import utf8
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -58,7 +60,7 @@ class Texts:
     @property
     def listed(self) -> list[str]:
         """The texts by their numbers; what is no UTF-8 is replaced."""
-        return [each.encode("utf-8", "replace").decode("utf-8") for each in self._numbers]
+        return [*map(utf8, self._numbers)]
 
 
 class Columns:

@@ -17,7 +17,6 @@ from monitor.report.verdict import Report
 from spec.contract.modes import MODES, Bundle
 from spec.contract.obligations import OBLIGATIONS
 from spec.events.kinds import Kind
-from spec.language.schemas import framed_schema
 from spec.stream.outcome import ModeVerdict
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from spec.claims.states import Mode
     from spec.language.machine import Observer
 
-__all__ = ["SCHEMA", "Made", "Written", "made", "page_schema"]
+__all__ = ["SCHEMA", "Made", "Written", "made"]
 
 SCHEMA: Final = "resident-claims/page/1"
 
@@ -44,11 +43,6 @@ class Written(msgspec.Struct, frozen=True):
     verdict: ModeVerdict
     headline: str
     left_out: list[str]
-
-
-def page_schema() -> dict[str, Any]:
-    """The JSON Schema of what `--format json` prints."""
-    return framed_schema(SCHEMA, "python -m monitor docs", msgspec.json.schema(Written))
 
 
 class Made(msgspec.Struct, frozen=True):

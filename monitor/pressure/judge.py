@@ -10,7 +10,7 @@ Fail-Closed Lowering of Resident KV Claims, section 6.1.
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -18,14 +18,13 @@ from monitor.pressure.run import Arm, First
 from monitor.watch.preconditions import Evaluated
 from spec.events.fields import OF_MODEL
 from spec.language.prose import counted
-from spec.language.schemas import framed_schema
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from monitor.pressure.run import Run
 
-__all__ = ["Experiment", "Influence", "decide", "pressure_schema"]
+__all__ = ["Experiment", "Influence", "decide"]
 
 
 class Influence(StrEnum):
@@ -121,10 +120,3 @@ def _influence(
         return Influence.INCONCLUSIVE, why
     pairs = (f"{arms[a].lower}/{arms[a].runs} {a}" for a in (Arm.ORIGINAL, Arm.SWAPPED))
     return Influence.SHOWN, f"the lower claim lost a block first in {', '.join(pairs)} runs"
-
-
-def pressure_schema() -> dict[str, Any]:
-    """The JSON Schema of what `pressure --format json` prints."""
-    return framed_schema(
-        "resident-claims/pressure/1", "python -m monitor docs", msgspec.json.schema(Experiment)
-    )

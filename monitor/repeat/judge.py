@@ -9,13 +9,12 @@ Fail-Closed Lowering of Resident KV Claims, table 8.
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from monitor.repeat.runs import RowKind
 from spec.language.prose import counted
-from spec.language.schemas import framed_schema
 from spec.stream.outcome import ModeVerdict
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from monitor.repeat.run import Run
     from monitor.repeat.runs import ListedRow
 
-__all__ = ["Latency", "Repeated", "Repetition", "Row", "judge", "repeat_schema"]
+__all__ = ["Latency", "Repeated", "Repetition", "Row", "judge"]
 
 
 class Repeated(StrEnum):
@@ -152,10 +151,3 @@ def _total(sizes: Iterable[int | None]) -> int | None:
     stated = list(sizes)
     known = [size for size in stated if size is not None]
     return sum(known) if stated and len(known) == len(stated) else None
-
-
-def repeat_schema() -> dict[str, Any]:
-    """The JSON Schema of what `repeat --format json` prints."""
-    return framed_schema(
-        "resident-claims/repeat/1", "python -m monitor docs", msgspec.json.schema(Repetition)
-    )

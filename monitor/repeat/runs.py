@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import os
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from spec.claims.claim import Identifier
 from spec.language.errors import ClaimError, DocumentError
 from spec.language.prose import printable
-from spec.language.schemas import framed_schema
 from spec.lowering.load import folder_of, parse_document, read_bounded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-__all__ = ["MOST_RUNS", "SCHEMA", "ListedRow", "ListedRun", "RowKind", "load_runs", "runs_schema"]
+__all__ = ["MOST_RUNS", "SCHEMA", "ListedRow", "ListedRun", "RowKind", "RunsList", "load_runs"]
 
 SCHEMA: Final = "resident-claims/runs/1"
 
@@ -67,7 +66,7 @@ class ListedRow(_Record):
     runs: Annotated[tuple[ListedRun, ...], Field(max_length=MOST_RUNS), BeforeValidator(_stated)]
 
 
-class _Listed(_Record):
+class RunsList(_Record):
     """The rows of a repetition, in the order in which they are shown."""
 
     schema_: Annotated[Literal["resident-claims/runs/1"], Field(alias="schema")]
@@ -80,7 +79,7 @@ def load_runs(path: Path) -> tuple[ListedRow, ...]:
     Raises:
         DocumentError: it cannot be read, or is no list of runs; with file, line and reason.
     """
-    listed = parse_document(read_bounded(path), str(path), _Listed, SCHEMA)
+    listed = parse_document(read_bounded(path), str(path), RunsList, SCHEMA)
     for twice, remedy in _twice(listed.rows):
         raise DocumentError(f"{path}: {printable(twice)}", remedy)
     beside = folder_of(path)
@@ -108,8 +107,3 @@ def _twice(rows: Iterable[ListedRow]) -> Iterator[tuple[str, str]]:
             if run.trace in traces:
                 yield f"two runs have the trace {run.trace}", "list each run once"
             traces.add(run.trace)
-
-
-def runs_schema() -> dict[str, Any]:
-    """The JSON Schema of a list of runs."""
-    return framed_schema(SCHEMA, "python -m monitor docs", _Listed.model_json_schema())

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from monitor.report.quote import shortened
-from monitor.report.remedies import REMEDIES
 from spec.cli.layout import STYLES, Page, Styled
 from spec.language.prose import printable
 from spec.language.verdicts import Verdict
+from spec.stream.codes import CODES
 from spec.stream.outcome import ModeVerdict
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = [
     "VERDICT_STYLES",
     "Row",
+    "alike",
     "coded",
     "file_name",
     "place",
@@ -37,7 +38,6 @@ Row = tuple[str | Styled, str]
 
 _LABEL: Final = 16  # columns of a label
 
-_ABSENT: Final = ("not accepted", "not registered")
 _ORDER: Final = tuple(reversed(Verdict))
 _SHOWN: Final = (Verdict.VIOLATED, Verdict.INCONCLUSIVE, Verdict.PENDING)
 
@@ -87,12 +87,12 @@ def put_claim(
     if claim.declared_mode not in (None, claim.mode):
         rows.append(("declared", printable(claim.declared_mode or "")))
     unknown = any(found.code for found in claim.obligations.values())  # an acceptance as well
-    if claim.why.startswith(_ABSENT) and not unknown:
+    if claim.verdict is ModeVerdict.INCONCLUSIVE and not (claim.entered or unknown):
         rows.append(("because", claim.why))
     put_rows(out, rows)
     in_short = claim.verdict is ModeVerdict.VIOLATED and not verbose
     rest: dict[Verdict, list[str]] = {}
-    for names, found in _alike(claim):
+    for names, found in alike(claim, *_SHOWN):
         if in_short and found.verdict is not Verdict.VIOLATED:
             rest.setdefault(found.verdict, []).extend(names)
         else:
@@ -126,7 +126,7 @@ def _put_finding(
     if found.allowed:
         put_rows(out, [("expected instead", found.allowed)])
     elif found.code:
-        put_rows(out, [("to do", REMEDIES[found.code])])
+        put_rows(out, [("to do", CODES[found.code].remedy)])
 
 
 def put_quoted(out: Page, at: Place, quoted: Mapping[Place, list[QuotedLine]]) -> None:
@@ -164,13 +164,13 @@ def _styled(verdict: Verdict) -> Styled:
     return Styled(verdict, VERDICT_STYLES[verdict])
 
 
-def _alike(claim: ClaimReport) -> Iterator[tuple[list[str], ObligationReport]]:
-    """The obligations to show, those with one and the same finding together: the worst first, and
-    of one verdict the earliest.
+def alike(claim: ClaimReport, *verdicts: Verdict) -> Iterator[tuple[list[str], ObligationReport]]:
+    """The obligations with one of these verdicts, those with one and the same finding together: the
+    worst first, and of one verdict the earliest.
     """
     found: dict[ObligationReport, list[str]] = {}
     for name, obligation in claim.obligations.items():
-        if obligation.verdict in _SHOWN:
+        if obligation.verdict in verdicts:
             found.setdefault(obligation, []).append(name)
     for obligation in sorted(found, key=_urgency):
         yield found[obligation], obligation

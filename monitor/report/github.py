@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from monitor.report.findings import coded, shown_claims
+from monitor.report.findings import alike, coded, shown_claims
 from monitor.report.headline import headline
 from spec.language.prose import printable
 from spec.language.verdicts import Verdict
@@ -58,15 +58,11 @@ def _found(report: Report) -> Iterator[str]:
 
 def _of_claim(claim: ClaimReport, verdict: Verdict, level: str) -> Iterator[str]:
     """One annotation for all obligations with one and the same finding."""
-    found: dict[tuple[Place | None, str, str], list[str]] = {}
-    for name, each in claim.obligations.items():
-        if each.verdict is verdict:
-            why = coded(each.why, each.code, each.reason)
-            found.setdefault((each.at, why, each.allowed), []).append(name)
-    for (at, why, allowed), names in found.items():
-        instead = f"; expected instead: {allowed}" if allowed else ""
+    for names, found in alike(claim, verdict):
+        why = coded(found.why, found.code, found.reason)
+        instead = f"; expected instead: {found.allowed}" if found.allowed else ""
         message = f"claim {claim.claim_id}, {claim.mode}: {verdict}, {why}{instead}"
-        yield _line(level, at, f"{_TITLE}: {', '.join(names)}", message)
+        yield _line(level, found.at, f"{_TITLE}: {', '.join(names)}", message)
 
 
 def _line(level: str, at: Place | None, title: str, message: str) -> str:

@@ -65,7 +65,7 @@ def headline(report: Report) -> str:
         broken = [each for each in found if each.mode.verdict is ModeVerdict.VIOLATED]
         rest = f"; {counted(unjudged, 'claim')} not judged" if unjudged else ""
         return f"violated: {about}; {'; '.join(map(_not_kept, broken))}{rest}"
-    each_in = ", ".join(f"{each.mode.mode} in {_share(each)}" for each in found)
+    each_in = ", ".join(f"{each.mode.mode} in {_part(each, several=True)}" for each in found)
     number = sum(len(each.pooled) for each in found)
     idle = sum(len(each.having(Verdict.UNEXERCISED)) for each in found)
     return f"kept: {about}; {each_in}; {_exercised(number, idle)}"
@@ -75,10 +75,12 @@ def summary(found: Tally) -> str:
     """The verdict of one of several modes, in short."""
     part, verdict = found.mode, found.mode.verdict
     if verdict is ModeVerdict.VIOLATED:
-        return f"violated in {_share(found)}: {', '.join(found.having(Verdict.VIOLATED))}"
+        return (
+            f"violated in {_part(found, several=True)}: {', '.join(found.having(Verdict.VIOLATED))}"
+        )
     if verdict is ModeVerdict.KEPT:
         idle = len(found.having(Verdict.UNEXERCISED))
-        return f"kept in {_share(found)}: {_exercised(len(found.pooled), idle)}"
+        return f"kept in {_part(found, several=True)}: {_exercised(len(found.pooled), idle)}"
     return f"inconclusive: {printable(part.why)}"
 
 
@@ -100,7 +102,7 @@ def _one(found: Tally) -> str:
 
 def _not_kept(found: Tally) -> str:
     names = ", ".join(found.having(Verdict.VIOLATED))
-    return f"{found.mode.mode} was not kept in {_share(found)}: {names}"
+    return f"{found.mode.mode} was not kept in {_part(found, several=True)}: {names}"
 
 
 def _exercised(number: int, idle: int) -> str:
@@ -108,17 +110,10 @@ def _exercised(number: int, idle: int) -> str:
     return f"{sentence}, {idle} not put to the test" if idle else sentence
 
 
-def _part(found: Tally) -> str:
-    """How many of the claims have the verdict of the one mode."""
+def _part(found: Tally, *, several: bool = False) -> str:
+    """How many of the claims of a mode, which may be one of several, have its verdict."""
     alike, total = found.claims[found.mode.verdict], found.total
-    if alike == total:
-        return "the one claim" if alike == 1 else f"all {alike} claims"
-    return f"{alike} of {total} claims"
-
-
-def _share(found: Tally) -> str:
-    """How many of the claims of a mode, which is one of several, have its verdict."""
-    alike, total = found.claims[found.mode.verdict], found.total
-    if alike == total:
-        return "its one claim" if alike == 1 else f"all its {alike} claims"
-    return f"{alike} of its {total} claims"
+    if alike == total == 1:
+        return "its one claim" if several else "the one claim"
+    its = "its " if several else ""
+    return f"all {its}{alike} claims" if alike == total else f"{alike} of {its}{total} claims"

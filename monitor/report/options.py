@@ -1,4 +1,4 @@
-"""Defines the options that the commands which judge traces share."""
+"""Defines the options that commands which judge traces or follow sources share."""
 
 from __future__ import annotations
 
@@ -22,20 +22,30 @@ __all__ = [
     "MOST_IDS",
     "RANK_WAIT",
     "USUAL_WAIT",
+    "CheckpointOption",
+    "EveryOption",
     "IdsOption",
     "LenientOption",
     "LiveOption",
+    "MetricsOption",
+    "MetricsTokenOption",
     "ModeOption",
     "Others",
     "OthersOption",
+    "OtlpOption",
+    "OtlpTokenOption",
     "PerfettoOption",
     "RankWaitOption",
     "ReorderOption",
+    "ReplayOption",
     "RequestsOption",
     "SpansOption",
     "StartOption",
     "StripOption",
     "TracesArgument",
+    "UntilEofOption",
+    "VerdictsOption",
+    "WebhookOption",
     "extraction_asked",
     "limits_asked",
     "mode_asked",
@@ -93,6 +103,76 @@ StartOption: TypeAlias = Annotated[
         metavar="TIME",
         help="With --otlp-spans: when the first event of each file happened, such as "
         "2026-01-31T12:00:00Z. Needed where time_ns is no wall time.",
+    ),
+]
+
+
+ReplayOption: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Where the engine replays KV events, such as tcp://HOST:5558; one for each "
+        "tcp://HOST:PORT, in their order.",
+    ),
+]
+UntilEofOption: TypeAlias = Annotated[
+    bool, typer.Option("--until-eof", help="End where the sources end; wait for no more.")
+]
+VerdictsOption: TypeAlias = Annotated[
+    Path | None,
+    path_option(
+        "--verdicts",
+        help="Append violations and the verdicts on claims that ended to this file, as lines "
+        "of JSON.",
+    ),
+]
+CheckpointOption: TypeAlias = Annotated[
+    Path | None,
+    path_option(
+        "--checkpoint",
+        metavar="DIR",
+        help="Keep checkpoints in this folder, and go on from the last one.",
+    ),
+]
+EveryOption: TypeAlias = Annotated[
+    float, typer.Option(min=0.0, help="Seconds between two checkpoints.")
+]
+WebhookOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL",
+        help="Post each violation, and each loss that watch observes, to this address, as JSON.",
+    ),
+]
+OtlpOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL",
+        help="Post each verdict to this OpenTelemetry collector, as log records (OTLP/HTTP, JSON).",
+    ),
+]
+OtlpTokenOption: TypeAlias = Annotated[
+    Path | None,
+    path_option(
+        "--otlp-token",
+        metavar="FILE",
+        help="A file with the token that the collector asks for.",
+    ),
+]
+MetricsOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Serve metrics for Prometheus, /healthz and /readyz at PORT of this machine, or "
+        "at HOST:PORT with a token.",
+    ),
+]
+MetricsTokenOption: TypeAlias = Annotated[
+    Path | None,
+    path_option(
+        "--metrics-token",
+        metavar="FILE",
+        help="A file with the token that /metrics asks for.",
     ),
 ]
 

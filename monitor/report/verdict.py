@@ -76,7 +76,8 @@ class ClaimReport(msgspec.Struct, frozen=True, gc=False):
     """One claim in one period of a stream; `state` is where its lifecycle stands, as reported.
 
     `declared_mode` is what the claim asked for, in the word of its dialect; `mode` the one that it
-    was judged by. `period` counts the runs of the stream from 1.
+    was judged by. `period` counts the runs of the stream from 1. `entered` says whether anything
+    was owed to it: it was accepted, or registered where its mode is watched from there.
     """
 
     claim_id: str
@@ -88,6 +89,7 @@ class ClaimReport(msgspec.Struct, frozen=True, gc=False):
     declared_mode: str | None = None
     mode: Mode | None = None
     period: int = 1
+    entered: bool = True
 
 
 class BreakReport(msgspec.Struct, frozen=True, gc=False):
@@ -194,7 +196,8 @@ class Unjudged(msgspec.Struct, frozen=True):
 class ModeReport(msgspec.Struct, frozen=True):
     """What the claims that one mode judges came to.
 
-    `read_from` has the recorded forms whose own words for the mode stand for it.
+    `read_from` has the recorded forms whose own words for the mode stand for it. `code` is the code
+    of the reason for which no claim can be kept, and `reason` its name, where there is one.
     """
 
     mode: Mode
@@ -204,10 +207,13 @@ class ModeReport(msgspec.Struct, frozen=True):
     forgotten: Forgotten
     theorem: Applies
     read_from: list[str] = []
+    code: str = ""
+    reason: str = ""
 
 
 class Report(msgspec.Struct, frozen=True):
-    """A whole check. `why` says what decided the verdict.
+    """A whole check. `why` says what decided the verdict. `code` is the code of the reason for
+    which nothing can be kept, such as `RC404`, and `reason` its name, where there is one.
 
     `claims` has the live claims, those that ended last, and the first that ended and were not kept;
     the others are counted in `forgotten`. Claims that state another mode than the one that was
@@ -240,6 +246,8 @@ class Report(msgspec.Struct, frozen=True):
     breaks: list[BreakReport] = []
     modes: list[ModeReport] = []
     unjudged: Unjudged = Unjudged([])
+    code: str = ""
+    reason: str = ""
 
     def __str__(self) -> str:
         """What `check` prints, without colours."""

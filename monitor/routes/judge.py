@@ -22,7 +22,6 @@ from spec.claims.states import Mode
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event
 from spec.language.prose import counted
-from spec.language.schemas import framed_schema
 from spec.stream.outcome import ModeVerdict
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from monitor.routes.dynamo import End, Records
     from monitor.watch.registry import Watched, Watching
 
-__all__ = ["Route", "Routes", "events_of", "judge", "routes_of", "routes_schema"]
+__all__ = ["Route", "Routes", "events_of", "judge", "routes_of"]
 
 _CHOICE: Final = frozenset({"route_cost_attribution", "placement_attribution"})
 _REUSE: Final = frozenset({"reuse_routing_attribution"})
@@ -318,10 +317,3 @@ def _missing(watching: Watching, records: Records, routes: Sequence[Route]) -> l
     if older := len(records.ends) - len(requests):
         found.append(f"{counted(older, 'request')} older than the registry: {watching.says_since}")
     return found
-
-
-def routes_schema() -> dict[str, Any]:
-    """The JSON Schema of what `routes --format json` prints."""
-    return framed_schema(
-        "resident-claims/routes/1", "python -m monitor docs", msgspec.json.schema(Routes)
-    )

@@ -9,13 +9,12 @@ from __future__ import annotations
 import tomllib
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
 from spec.contract.modes import MODES
 from spec.contract.names import OTHER_NAMES, find_mode
-from spec.language.schemas import framed_schema
 from spec.language.suggest import resolve
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
     from spec.contract.modes import ModeSpec
 
-__all__ = ["FOLDER", "Ending", "Listed", "Listing", "Sample", "chosen", "papers", "samples_schema"]
+__all__ = ["FOLDER", "Ending", "Listed", "Listing", "Sample", "chosen", "papers"]
 
 FOLDER: Final = Path(__file__).parent / "modes"
 
@@ -69,13 +68,6 @@ class Listing(msgspec.Struct, frozen=True, tag_field="schema", tag="resident-cla
 
     samples: tuple[Listed, ...]
     folder: str | None = None
-
-
-def samples_schema() -> dict[str, Any]:
-    """The JSON Schema of what `samples --format json` prints."""
-    return framed_schema(
-        "resident-claims/samples/1", "python -m monitor docs", msgspec.json.schema(Listing)
-    )
 
 
 def chosen(mode: str | None = None, obligation: str | None = None) -> tuple[Sample, ...]:

@@ -13,9 +13,10 @@ from importlib import import_module
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from monitor.input.errors import utf8
 from monitor.timeline.items import LINE_NS, Axis, ClaimBegun, Linked
 from monitor.timeline.output import Output, opened
-from monitor.timeline.writer import Writer, utf8
+from monitor.timeline.writer import Writer
 from spec.installed import how_to_install
 from spec.language.errors import SpecError
 

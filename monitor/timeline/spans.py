@@ -14,18 +14,19 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import msgspec
 
+from monitor.input.errors import utf8
 from monitor.timeline.items import LINE_NS, Axis, ClaimBegun
-from monitor.timeline.writer import FACT, Writer, utf8
+from monitor.timeline.writer import FACT, Writer
 from spec import __version__
 from spec.language.errors import SpecError
 from spec.stream.outcome import ModeVerdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from monitor.timeline.items import Linked, Point, RequestBegun, StreamBegun
 
-__all__ = ["MOST", "SpansWriter"]
+__all__ = ["MOST", "SpansWriter", "attributes", "export_request"]
 
 MOST: Final = 128
 """Most events of a span, without violations, and most links. More are counted, as OpenTelemetry
@@ -93,7 +94,7 @@ class SpansWriter(Writer[_Span]):
             "kind": _INTERNAL,
             "startTimeUnixNano": at,
             "endTimeUnixNano": at,
-            "attributes": _attributes(about),
+            "attributes": attributes(about),
             "events": [],
             "droppedEventsCount": 0,
             "links": [],
@@ -116,9 +117,9 @@ class SpansWriter(Writer[_Span]):
         """
         at = self._reach(lane, point)
         if category == "verdict":
-            lane["attributes"] += _attributes(notes)
+            lane["attributes"] += attributes(notes)
         elif category != FACT or notes.get("positions lost", True):
-            said = _attributes({**notes, "line": point.line, "sequence": point.sequence})
+            said = attributes({**notes, "line": point.line, "sequence": point.sequence})
             event = {"timeUnixNano": at, "name": name, "attributes": said}
             _add(lane, "events", event, always=category == "violation")
 
@@ -131,7 +132,7 @@ class SpansWriter(Writer[_Span]):
 
     def end_claim(self, lane: _Span, verdict: ModeVerdict, why: str) -> None:
         """The status of its span is the verdict; it ends with what happened last."""
-        lane["attributes"] += _attributes({"verdict": verdict})
+        lane["attributes"] += attributes({"verdict": verdict})
         lane["status"]["code"] = _STATUS.get(verdict, 0)
         if verdict is ModeVerdict.VIOLATED:
             lane["status"]["message"] = utf8(why)
@@ -176,11 +177,7 @@ class SpansWriter(Writer[_Span]):
     def _flush(self) -> None:
         spans, self._waiting = self._waiting, []
         if spans:
-            scope = {"name": "resident-claims", "version": __version__}
-            service = _attributes({"service.name": "resident-claims"}, prefix="")
-            scopes = [{"scope": scope, "spans": spans}]
-            of = {"resource": {"attributes": service}, "scopeSpans": scopes}
-            self._send(msgspec.json.encode({"resourceSpans": [of]}) + b"\n")
+            self._send(export_request("Spans", "spans", spans) + b"\n")
 
 
 def _digest(text: str) -> str:
@@ -196,7 +193,19 @@ def _add(span: _Span, name: str, what: dict[str, Any], *, always: bool = False) 
         span[f"dropped{name.capitalize()}Count"] += 1
 
 
-def _attributes(pairs: Mapping[str, object], *, prefix: str = "resident_claims.") -> list[Any]:
+def export_request(what: str, name: str, records: Sequence[object]) -> bytes:
+    """A request to export records to a collector.
+
+    Args:
+        what: `Spans` or `Logs`; `name` is the field of OTLP that has them.
+    """
+    service = attributes({"service.name": "resident-claims"}, prefix="")
+    scopes = [{"scope": {"name": "resident-claims", "version": __version__}, name: records}]
+    of = {"resource": {"attributes": service}, f"scope{what}": scopes}
+    return msgspec.json.encode({f"resource{what}": [of]})
+
+
+def attributes(pairs: Mapping[str, object], *, prefix: str = "resident_claims.") -> list[Any]:
     """Attributes; empty values are left out."""
     found = []
     for name, value in pairs.items():

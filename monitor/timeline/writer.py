@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from monitor.timeline.items import ClaimBegun, Item, Linked, Point, RequestBegun
     from spec.stream.outcome import ModeVerdict
 
-__all__ = ["FACT", "Lane", "Writer", "utf8"]
+__all__ = ["FACT", "Lane", "Writer"]
 
 Lane = TypeVar("Lane")
 """What a format has for a stream, a claim or a request."""
@@ -131,8 +131,3 @@ class Writer(ABC, Generic[Lane]):
         point = self._last.pop(item.claim, item.point)
         self.instant(lane, "verdict", f"verdict: {item.verdict}", point, notes)
         self.end_claim(lane, item.verdict, item.why)
-
-
-def utf8(text: str) -> str:
-    """A text that UTF-8 can encode: names of files may hold other bytes."""
-    return text.encode("utf-8", "replace").decode("utf-8")

@@ -8,19 +8,7 @@ from typing import Annotated
 import typer
 
 from monitor.follow.command import Asked
-from monitor.follow.options import (
-    CheckpointOption,
-    EveryOption,
-    MetricsOption,
-    MetricsTokenOption,
-    OtlpOption,
-    OtlpTokenOption,
-    ReplayOption,
-    UntilEofOption,
-    VerdictsOption,
-    WebhookOption,
-)
-from monitor.report.options import PerfettoOption
+from monitor.report import options
 from monitor.watch.command import watch_events
 from monitor.watch.registry import load_registry
 from spec.cli.arguments import file_name
@@ -66,16 +54,16 @@ def watch_claims(
             "it for several. Name --replay for its socket after those of the sources.",
         ),
     ] = None,
-    replay: ReplayOption = None,
-    until_eof: UntilEofOption = False,
-    verdicts: VerdictsOption = None,
-    checkpoint: CheckpointOption = None,
-    checkpoint_every: EveryOption = 10.0,
-    webhook: WebhookOption = None,
-    otlp: OtlpOption = None,
-    otlp_token: OtlpTokenOption = None,
-    metrics: MetricsOption = None,
-    metrics_token: MetricsTokenOption = None,
+    replay: options.ReplayOption = None,
+    until_eof: options.UntilEofOption = False,
+    verdicts: options.VerdictsOption = None,
+    checkpoint: options.CheckpointOption = None,
+    checkpoint_every: options.EveryOption = 10.0,
+    webhook: options.WebhookOption = None,
+    otlp: options.OtlpOption = None,
+    otlp_token: options.OtlpTokenOption = None,
+    metrics: options.MetricsOption = None,
+    metrics_token: options.MetricsTokenOption = None,
     by_claim: Annotated[
         bool,
         typer.Option(
@@ -83,7 +71,7 @@ def watch_claims(
             help="Serve metrics of each claim, too, with its id, for at most 1,000 claims.",
         ),
     ] = False,
-    perfetto: PerfettoOption = None,
+    perfetto: options.PerfettoOption = None,
     verbose: Annotated[
         bool,
         typer.Option("--verbose", "-v", help="Show the preconditions that are met, too."),

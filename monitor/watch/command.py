@@ -15,7 +15,7 @@ import msgspec
 import typer
 
 from monitor.check.files import EXIT_CODES
-from monitor.follow.command import followed
+from monitor.follow.command import Display, followed
 from monitor.follow.verdict_line import ClaimLine, ViolationLine, line_text
 from monitor.input.errors import InputError
 from monitor.input.lines import is_packed
@@ -41,15 +41,15 @@ from spec.language.prose import counted, printable
 from spec.stream.outcome import ModeVerdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from monitor.follow.command import Asked, Followed
     from monitor.follow.metrics import Samples
-    from monitor.follow.verdict_line import PostedLine, VerdictLine
+    from monitor.follow.verdict_line import VerdictLine
     from monitor.input.dialects import Reader
     from monitor.watch.compare import Disagreement
     from monitor.watch.join import Change, Join
-    from monitor.watch.peers import Peer
+    from monitor.watch.peer_addresses import Peer
     from monitor.watch.preconditions import Evaluated
     from monitor.watch.registry import Watching
     from spec.cli.layout import Paper
@@ -102,7 +102,7 @@ def watch_events(
     return watch.conclude(found, verbose=verbose)
 
 
-class Watch:
+class Watch(Display):
     """The claims of a registry on several engines, and what is shown of them.
 
     On a terminal it is a table that is drawn again and again; elsewhere a line for each change.
@@ -119,14 +119,13 @@ class Watch:
         *,
         by_claim: bool = False,
     ) -> None:
-        self._watching, self._asked, self._by_claim = watching, asked, by_claim
-        self._peers = peers
+        super().__init__(asked)
+        self._watching, self._peers, self._by_claim = watching, peers, by_claim
         self._streams = {each.name: each for each in peers if isinstance(each, StreamPeer)}
         self._comparison = Comparison(peers, watching.block_size, self._differed)
         self._live: Any = None
         self._drawn, self._began, self._noted = 0.0, time.monotonic(), False
         self._inconclusive: dict[str, str] = {}  # claims, each with the first reason
-        self._post: Callable[[Sequence[PostedLine]], None] = lambda _: None
         self._joins = Joins(watching, self._changed, self._check_count)
         self.joins = self._joins.made
 
@@ -165,13 +164,9 @@ class Watch:
         """The number of engines on which claims have metrics of their own."""
         return MOST_NAMED // len(self._watching.claims)
 
-    def post_by(self, post: Callable[[Sequence[PostedLine]], None]) -> None:
-        """Post losses by this."""
-        self._post = post
-
     def _changed(self, change: Change) -> None:
         if change.lost:
-            self._post([loss_line(change)])
+            self.post([loss_line(change)])
         if self._asked.json:
             typer.echo(msgspec.json.encode(change_line(change)))
         elif self._live is None:

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
     from monitor.watch.holdings import Stamp
     from monitor.watch.join import Join
-    from monitor.watch.peers import Peer, View
+    from monitor.watch.peer_addresses import Peer
+    from monitor.watch.peers import View
     from monitor.watch.prefixes import Key, Node
 
 __all__ = ["Compared", "Comparison", "Differs", "Disagreement", "Outcome"]

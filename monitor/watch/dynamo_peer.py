@@ -20,15 +20,14 @@ from monitor.follow.fetch import fetch, parts_of
 from monitor.input.errors import InputError
 from monitor.input.kv_events.dynamo import TIERS
 from monitor.input.kv_events.facts import Malformed, keys_of, shown_name
-from monitor.watch.holdings import Stamp, Stamps
+from monitor.watch.holdings import Copies
+from monitor.watch.peers import View
 from monitor.watch.prefixes import Key
 from spec.language.prose import counted
 from spec.stream.pool import GPU
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Set
-
-    from monitor.watch.peers import View
+    from collections.abc import Mapping
 
 __all__ = ["PREFIX", "DynamoPeer"]
 
@@ -112,45 +111,29 @@ class _Answer(NamedTuple):
     asked_ns: int
 
 
-class _Believed:
-    """The blocks that an indexer believes one rank of a worker to have, by tier."""
+class _Believed(View):
+    """The blocks that an indexer believes one rank of a worker to have, by tier.
 
-    def __init__(self, blocks: Mapping[str, set[Key]], asked_ns: int) -> None:
-        self._blocks, self._asked_ns = blocks, asked_ns
-        self._stamps = Stamps(Stamp(asked_ns))
-        self._is_related = False
+    Args:
+        asked_ns: when the indexer was asked first.
+    """
+
+    def __init__(self, asked_ns: int) -> None:
+        super().__init__()
+        self.holdings.read(asked_ns, None)
+        self.holdings.forget("")  # what an answer leaves out is not held
 
     def answer(self, blocks: Mapping[str, set[Key]], asked_ns: int) -> None:
-        """Take the blocks of another answer; a tier that was stated once may be empty later."""
-        stamp = Stamp(asked_ns)
-        for tier in blocks.keys() | self._blocks.keys():
-            for key in blocks.get(tier, set()) ^ self._blocks.get(tier, set()):
-                self._stamps.note(tier, 0, key, stamp)
-        known = {tier: set[Key]() for tier in self._blocks}
-        self._blocks, self._asked_ns = {**known, **blocks}, asked_ns
-
-    @property
-    def now_ns(self) -> float:
-        return self._asked_ns
-
-    @property
-    def tiers(self) -> Set[str]:
-        return self._blocks.keys()
-
-    def has(self, tier: str, key: Key) -> bool | None:
-        return key in self._blocks[tier]
-
-    def changed_ns(self, tier: str, key: Key) -> int:
-        return self._stamps.of(tier, 0, key).time_ns
-
-    def is_related(self, keys: Iterable[Key]) -> bool:
-        """Whether it ever stated one of the keys when it was compared: a worker may be of another
-        engine, and an indexer may have come late.
-        """
-        if not self._is_related:
-            held = self._blocks.values()
-            self._is_related = any(key in blocks for key in keys for blocks in held)
-        return self._is_related
+        """Take an answer; a tier that was stated once may be empty later."""
+        self.holdings.read(asked_ns, None)
+        self.holdings.stated.update(blocks)
+        for tier in self.holdings.stated:
+            now = blocks.get(tier, set[Key]())
+            for key in now ^ self.holdings.keys(tier):
+                if tier == GPU:
+                    self.holdings.put(0, key, Copies.ONE if key in now else None)
+                else:
+                    self.holdings.copy(tier, 0, key, add=key in now)
 
 
 class DynamoPeer:
@@ -174,7 +157,11 @@ class DynamoPeer:
 
     def view(self, stream: str, size: int, *, alone: bool) -> View | str:
         """What it believes of the worker whose socket it reads under the same address, or of its
-        only worker if no other engine is watched.
+        only worker if no other engine is watched; or why that cannot be compared.
+
+        Args:
+            size: tokens of a block.
+            alone: whether no other engine is watched.
         """
         if self._answers:
             self._take(self._answers.pop())
@@ -210,10 +197,8 @@ class DynamoPeer:
             return
         before, self._believed = self._believed, {}
         for place, blocks in answer.blocks.items():
-            if (believed := before.get(place)) is None:
-                believed = _Believed(blocks, answer.asked_ns)
-            else:
-                believed.answer(blocks, answer.asked_ns)
+            believed = before.get(place) or _Believed(answer.asked_ns)
+            believed.answer(blocks, answer.asked_ns)
             self._believed[place] = believed
         self._workers, self._fault, self._answered_s = answer.workers, "", time.monotonic()
 

@@ -135,6 +135,10 @@ class Holdings:
         """The copies of a key on the GPU; None if no event stated it since all was forgotten."""
         return self._gpu.get((group, key))
 
+    def keys(self, tier: str) -> set[Key]:
+        """The blocks in a tier of which any event stated something since all was forgotten."""
+        return {key for _, key in (self._gpu if tier == GPU else self._tiers.get(tier, ()))}
+
     def put(self, group: int, key: Key, copies: Copies | None) -> None:
         """The GPU has so many copies of a key; None: as many as of keys that no event stated."""
         was = self.has(GPU, group, key)

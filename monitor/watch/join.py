@@ -278,7 +278,11 @@ class Join:
             return f"all batches of {self.stream} are older than the registry"
         if standing.undecidable:
             return "with sliding windows, a claim needs its whole prefix: leave out predicate"
-        faults = next(iter(self.prefixes.faults), "") or self.first_break or self.paused
+        faults = (
+            next((fault.why for fault in self.prefixes.faults), "")
+            or self.first_break
+            or self.paused
+        )
         veiled = _VEILED if self.prefixes.veiled else ""
         return faults or veiled or "not all of their blocks were stored"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
@@ -10,7 +10,6 @@ from monitor.follow.verdict_line import LossLine, key_of
 from monitor.watch.compare import Compared, Disagreement
 from monitor.watch.preconditions import Evaluated
 from monitor.watch.standing import Loss, State
-from spec.language.schemas import framed_schema
 from spec.stream.outcome import ModeVerdict
 from spec.stream.pool import GPU
 
@@ -28,7 +27,6 @@ __all__ = [
     "change_line",
     "known",
     "loss_line",
-    "watched_schema",
 ]
 
 
@@ -144,13 +142,4 @@ def known(join: Join, standing: Standing) -> Known:
         standing.losses,
         standing.last,
         standing.periods,
-    )
-
-
-def watched_schema() -> dict[str, Any]:
-    """The JSON Schema of a line that `watch --format json` prints, or that `watch` posts, verdicts
-    apart.
-    """
-    return framed_schema(
-        "resident-claims/watched/1", "python -m monitor docs", msgspec.json.schema(WatchLine)
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from monitor.follow.addresses import is_publisher
 from monitor.follow.discovery import is_server
@@ -14,9 +14,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from monitor.follow.command import Asked
-    from monitor.watch.peers import Peer
 
-__all__ = ["MOST_PEERS", "is_replayed", "peers_of"]
+__all__ = ["MOST_PEERS", "Peer", "is_replayed", "peers_of"]
+
+Peer: TypeAlias = StreamPeer | DynamoPeer
+"""A second observer; its `name` is the address, as it was typed."""
 
 MOST_PEERS: Final = 8
 """Observers that are compared at once."""

@@ -1,10 +1,10 @@
-"""Defines what a second observer of an engine is, and reads one that publishes KV events."""
+"""Defines what a second observer states of an engine, and reads one that publishes KV events."""
 
 from __future__ import annotations
 
 import math
 import time
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from monitor.input.dialects import Reader
 from monitor.input.dialects.kv_events import KvEventsDialect
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from spec.events.alphabet import Kind
     from spec.events.canonical import CacheGroup, Event
 
-__all__ = ["LAG_S", "MOST_BLOCKS", "Peer", "Quiet", "StreamPeer", "View"]
+__all__ = ["LAG_S", "MOST_BLOCKS", "Quiet", "StreamPeer", "View"]
 
 LAG_S: Final = 5.0
 """Seconds for which two observers may differ because one of them is late."""
@@ -33,46 +33,34 @@ engine does.
 _QUIET_S: Final = 10.0  # after half of it the reader of a socket asks the replay for more
 
 
-class View(Protocol):
-    """What a peer states of one engine."""
+class View:
+    """What a peer states of one engine: the blocks that it says are held."""
+
+    def __init__(self) -> None:
+        self.holdings = Holdings()
 
     @property
     def now_ns(self) -> float:
         """Up to when the peer stated what it knows; infinite if it is read live and is quiet."""
+        return self.holdings.last.time_ns
 
     @property
     def tiers(self) -> Set[str]:
         """The tiers in which the peer states blocks; the others are unknown."""
+        return self.holdings.stated
 
     def has(self, tier: str, key: Key) -> bool | None:
         """Whether the peer states a block in a tier; None if that is not known."""
+        return self.holdings.has(tier, 0, key)
 
     def changed_ns(self, tier: str, key: Key) -> int:
         """When what the peer states of a block changed last, as far as that was observed."""
+        return self.holdings.stamps.of(tier, 0, key).time_ns
 
     def is_related(self, keys: Iterable[Key]) -> bool:
-        """Whether the peer is known to name blocks as the engine does, whose keys these are."""
-
-
-class Peer(Protocol):
-    """A second observer.
-
-    Attributes:
-        name: the address, as it was typed.
-    """
-
-    name: str
-
-    def view(self, stream: str, size: int, *, alone: bool) -> View | str:
-        """What the peer states of the engine of a stream, or why that cannot be compared.
-
-        Args:
-            size: tokens of a block.
-            alone: whether no other engine is watched.
-        """
-
-    def close(self) -> None:
-        """Stop."""
+        """Whether the peer named a block as the engine does, whose keys these are."""
+        names = self.holdings.stamps.names
+        return any(names(tier, 0, key) for key in keys for tier in self.tiers)
 
 
 class Quiet:
@@ -98,14 +86,14 @@ class Quiet:
         return math.inf if quiet else self._holdings.last.time_ns
 
 
-class _Stream:
+class _Stream(View):
     """The blocks of one stream of a peer: all of them, also such as belong to no prefix."""
 
     observes: frozenset[Kind] = frozenset()
 
     def __init__(self, *, live: bool) -> None:
-        self._holdings, self._paused = Holdings(), ""
-        self._quiet = Quiet(self._holdings, live=live)
+        super().__init__()
+        self._paused, self._quiet = "", Quiet(self.holdings, live=live)
 
     # What is read.
 
@@ -113,8 +101,8 @@ class _Stream:
         self, batch: Batch, groups: Iterable[CacheGroup], unknown: str, *, again: bool
     ) -> None:
         """A run begins; the arguments are those of a join."""
-        self._holdings.read(batch.time_ns, None)
-        self._holdings.forget(unknown)
+        self.holdings.read(batch.time_ns, None)
+        self.holdings.forget(unknown)
 
     def pause(self, why: str) -> None:
         """Every block is unknown until the next batch."""
@@ -122,8 +110,8 @@ class _Stream:
 
     def lose(self, batch: Batch, why: str) -> None:
         """Batches are missing, or one was not understood."""
-        self._holdings.read(batch.time_ns, None)
-        self._holdings.forget(why)
+        self.holdings.read(batch.time_ns, None)
+        self.holdings.forget(why)
 
     def learn(self, batch: Batch) -> str:
         """Learn no keys: they are names here, and tokens are not compared."""
@@ -132,15 +120,15 @@ class _Stream:
     def take(self, batch: Batch, number: int) -> Sequence[Piece]:
         """Take the blocks of a batch; there is no claim to judge."""
         self._paused = ""
-        self._holdings.read(batch.time_ns, number)
+        self.holdings.read(batch.time_ns, number)
         for event in batch.events:
             self._apply(event)
-        if len(self._holdings) > MOST_BLOCKS:
-            self._holdings.forget(f"over {MOST_BLOCKS} blocks were stated")
+        if len(self.holdings) > MOST_BLOCKS:
+            self.holdings.forget(f"over {MOST_BLOCKS} blocks were stated")
         return ()
 
     def _apply(self, event: Event) -> None:
-        holdings, tier, group = self._holdings, event.tier or GPU, event.group or 0
+        holdings, tier, group = self.holdings, event.tier or GPU, event.group or 0
         if not event.keys:
             holdings.clear(tier)
             return
@@ -163,19 +151,8 @@ class _Stream:
     def now_ns(self) -> float:
         return self._quiet.now_ns
 
-    @property
-    def tiers(self) -> Set[str]:
-        return self._holdings.stated
-
     def has(self, tier: str, key: Key) -> bool | None:
-        return None if self._paused else self._holdings.has(tier, 0, key)
-
-    def changed_ns(self, tier: str, key: Key) -> int:
-        return self._holdings.stamps.of(tier, 0, key).time_ns
-
-    def is_related(self, keys: Iterable[Key]) -> bool:
-        names, tiers = self._holdings.stamps.names, self._holdings.stated
-        return any(names(tier, 0, key) for key in keys for tier in tiers)
+        return None if self._paused else super().has(tier, key)
 
 
 class StreamPeer:
@@ -200,7 +177,11 @@ class StreamPeer:
         return self._streams.setdefault(stream, _Stream(live=self._live))
 
     def view(self, stream: str, size: int, *, alone: bool) -> View | str:
-        """Its only stream, if there is one engine only: KV events do not say of which they are."""
+        """Its only stream, if there is one engine only: KV events do not say of which they are.
+
+        Args:
+            alone: whether no other engine is watched.
+        """
         if not alone:
             return "KV events do not say of which engine they are: watch one with --compare"
         if not self._streams:

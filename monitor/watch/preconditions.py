@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from monitor.watch.prefixes import NO_TOKENS
+from monitor.watch.prefixes import NO_TOKENS, Lack
 from spec.language.prose import counted
 from spec.lowering.depths import Precondition
 
@@ -100,7 +100,7 @@ def _object_named(joins: Sequence[Join]) -> Evaluated:
 
 def _token_map(watching: Watching, joins: Sequence[Join]) -> Evaluated:
     name, says, hashing = _P.REQUEST_TOKEN_MAP, watching.says_tokens, watching.hashing
-    if any(NO_TOKENS in join.prefixes.faults for join in joins):
+    if any(fault.lack is Lack.TOKENS for join in joins for fault in join.prefixes.faults):
         return Evaluated(
             name, Met.NOT_OBSERVABLE, f"{NO_TOKENS}, and the registry states no hashing"
         )
@@ -117,13 +117,13 @@ def _token_map(watching: Watching, joins: Sequence[Join]) -> Evaluated:
 
 def _one_identity(watching: Watching, joins: Sequence[Join]) -> Evaluated:
     name, size = _P.FIXED_CACHE_IDENTITY, watching.block_size
-    faults = [why for join in joins for why in join.prefixes.faults]
-    if other := next((why for why in faults if why.startswith("blocks have")), ""):
+    faults = [fault for join in joins for fault in join.prefixes.faults]
+    if other := next((fault.why for fault in faults if fault.lack is Lack.SIZE), ""):
         return Evaluated(name, Met.NOT_MET, f"{other}, and the registry says {size}")
     if hidden := next((join.hides for join in joins if join.hides), ""):
         return Evaluated(name, Met.NOT_OBSERVABLE, hidden)
     if faults:
-        return Evaluated(name, Met.NOT_OBSERVABLE, faults[0])
+        return Evaluated(name, Met.NOT_OBSERVABLE, faults[0].why)
     if any(join.joined for join in joins):
         recognised = any(join.prefixes.recognised for join in joins)
         how = "hashed" if recognised else "stated"

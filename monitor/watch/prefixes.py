@@ -9,8 +9,9 @@ hash is equal is no evidence: the scheme, or its seed, may be another.
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
+from enum import Enum
 from itertools import chain
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -19,15 +20,34 @@ if TYPE_CHECKING:
     from monitor.watch.hashing import Hashing
     from monitor.watch.registry import Watched
 
-__all__ = ["NO_TOKENS", "Key", "Node", "Prefixes", "Tree"]
+__all__ = ["NO_TOKENS", "Key", "Lack", "Node", "Prefixes", "Tree"]
 
 Key: TypeAlias = int | str
 
 NO_TOKENS: Final = "blocks are stored without tokens"
 
 _TWO_CONTENTS: Final = "one hash stands for two contents"
-_NO_EXTRAS: Final = "events do not state adapters and salts"
 _MOST_FAULTS: Final = 10
+
+
+class Lack(Enum):
+    """What a store lacks, so that it cannot be compared with the prefixes."""
+
+    TOKENS = "tokens"
+    SIZE = "the size of the registry"
+    EXTRAS = "adapters and salts"
+    PART = "tokens of each of its blocks"
+
+
+class _Fault(NamedTuple):
+    """Why a store cannot be compared with the prefixes."""
+
+    lack: Lack
+    why: str
+
+
+_NO_EXTRAS: Final = _Fault(Lack.EXTRAS, "events do not state adapters and salts")
+_NO_OWN: Final = _Fault(Lack.PART, "blocks are stored without tokens of their own")
 
 
 class Node:
@@ -85,8 +105,8 @@ class Prefixes:
     Attributes:
         nodes: the blocks whose key is known, by the key.
         former: the same of the run before, or of this one before its keys contradicted each other.
-        blind: groups of caches in which a store could not be compared with the prefixes, and why.
-        faults: the same reasons, of all runs.
+        blind: groups of caches in which a store could not be compared with the prefixes.
+        faults: why not, of all runs.
         veiled: groups of caches in which a block was stored without tokens, under a hash that the
             scheme gives to no block of a prefix, or with no size.
         recognised: stores of blocks of prefixes that were recognised by their hash.
@@ -97,8 +117,8 @@ class Prefixes:
         self.nodes: dict[Key, Node] = {}
         self.former: dict[Key, Node] = {}
         self._keys: dict[Node, Key] = {}
-        self.blind: dict[int, str] = {}
-        self.faults: dict[str, None] = {}
+        self.blind = set[int]()
+        self.faults: dict[_Fault, None] = {}
         self.veiled = set[int]()
         self.recognised = 0
         self._doubtful = set[tuple[int, Node]]()
@@ -142,9 +162,9 @@ class Prefixes:
                 if why := self._recognise(content, self._tree.hashing):
                     return why
                 continue
-            if why := self._incomparable(content):
-                if self._start(content) is not None and (said := self.miss(content.group, why)):
-                    return said
+            if fault := self._incomparable(content):
+                if self._start(content) is not None and (why := self._miss(content, fault)):
+                    return why
                 continue
             if len(content.keys) * content.size < len(content.tokens):
                 partial.append(content)  # other stores may state the keys that it leaves out
@@ -155,26 +175,25 @@ class Prefixes:
                     return why
         for content in partial:
             unnamed = any(node not in self._keys for node in self._like(content))
-            if unnamed and not self.nodes.keys() >= {*content.keys}:
-                why = "blocks are stored without tokens of their own"
-                if said := self.miss(content.group, why):
-                    return said
+            missed = unnamed and not self.nodes.keys() >= {*content.keys}
+            if missed and (why := self._miss(content, _NO_OWN)):
+                return why
         return ""
 
-    def _incomparable(self, content: Content) -> str:
-        """Why a store cannot be compared with prefixes; empty where it can."""
+    def _incomparable(self, content: Content) -> _Fault | None:
+        """Why a store cannot be compared with prefixes; None where it can."""
         if _lacks_tokens(content):
-            return NO_TOKENS
+            return _Fault(Lack.TOKENS, NO_TOKENS)
         if content.size != self._tree.size:
-            return f"blocks have {content.size} tokens"
-        return "" if content.extras is not None else _NO_EXTRAS
+            return _of_size(content.size)
+        return None if content.extras is not None else _NO_EXTRAS
 
     def _recognise(self, content: Content, hashing: Hashing) -> str:
         """Learn the keys of a store from its hashes; the result is that of `learn`."""
         extras, size = content.extras, content.size
         # A group of caches with larger blocks takes the hash of the last part of each.
         if size != self._tree.size and (size or content.group):
-            return self.miss(content.group, f"blocks have {size} tokens")
+            return self._miss(content, _of_size(size))
         if not size:
             self.veiled.add(content.group)
         for place, key in enumerate(content.keys):
@@ -184,7 +203,7 @@ class Prefixes:
                 self.veiled.add(content.group)
                 continue
             if extras is None and not hashing.covers_adapters:
-                return self.miss(content.group, _NO_EXTRAS)
+                return self._miss(content, _NO_EXTRAS)
             self.recognised += 1
             node, *others = nodes
             if others or (extras is not None and extras[place] != node.extra):
@@ -193,14 +212,14 @@ class Prefixes:
                 return why
         return ""
 
-    def miss(self, group: int, why: str) -> str:
+    def _miss(self, content: Content, fault: _Fault) -> str:
         """A store of blocks of a prefix may have been missed; the reason, the first time."""
-        if group in self.blind:
+        if content.group in self.blind:
             return ""
-        self.blind[group] = why
+        self.blind.add(content.group)
         if len(self.faults) < _MOST_FAULTS:
-            self.faults[why] = None
-        return why
+            self.faults[fault] = None
+        return fault.why
 
     def _start(self, content: Content) -> Node | None:
         """The block of a prefix that the blocks of a store may follow."""
@@ -248,6 +267,10 @@ class Prefixes:
             self._keys[node] = key
             self.nodes[key] = node
         return ""
+
+
+def _of_size(size: int) -> _Fault:
+    return _Fault(Lack.SIZE, f"blocks have {size} tokens")
 
 
 def _lacks_tokens(content: Content) -> bool:

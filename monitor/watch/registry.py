@@ -17,7 +17,6 @@ from spec.claims.claim import BlockCount, Identifier, Priority
 from spec.claims.predicates import ContiguousRange, LeadingPrefixAtLeast, parse_predicate
 from spec.claims.states import Mode
 from spec.language.errors import ClaimError, DocumentError, SpecError
-from spec.language.schemas import framed_schema
 from spec.lowering.load import parse_document, read_bounded
 
 if TYPE_CHECKING:
@@ -32,7 +31,6 @@ __all__ = [
     "Watched",
     "Watching",
     "load_registry",
-    "registry_schema",
 ]
 
 SCHEMA: Final = "resident-claims/registry/1"
@@ -282,11 +280,6 @@ def load_registry(path: Path, *, routed: bool = False) -> Watching:
     digest = hashlib.sha256(content).hexdigest()
     size = registry.block_size
     return Watching(claims, size, since_ns, is_dated, says, source, digest, hashing)
-
-
-def registry_schema() -> dict[str, Any]:
-    """The JSON Schema of a registry."""
-    return framed_schema(SCHEMA, "python -m monitor docs", Registry.model_json_schema())
 
 
 def _check_readable(claim: Claim, path: Path, routed: bool) -> None:

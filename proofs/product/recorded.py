@@ -12,7 +12,8 @@ from models.framework.hooked import Hooked, facts_of
 from models.framework.lineage import Parted, Untried
 from models.loading import load_inferred
 from models.registry import parts, runtime
-from monitor.check.conclude import place_of, text_of
+from monitor.check.conclude import place_of
+from monitor.input.errors import utf8
 from monitor.input.records import line_of
 from monitor.input.sources import Source
 from proofs.product.accepts import ACCEPTED, LIMIT, REJECTED, UNDECIDED, Found, accepts
@@ -181,7 +182,7 @@ def acceptance(
         SCHEMA,
         name,
         inference,
-        text_of(trace),
+        utf8(trace),
         source.accounts[0].sha256,
         worst,
         judged,

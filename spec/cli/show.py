@@ -23,7 +23,6 @@ from spec.contract.names import MODES_BY_NAME, OTHER_NAMES
 from spec.contract.obligations import OBLIGATIONS
 from spec.docs.search import search
 from spec.docs.views import (
-    REASONS,
     WORDS,
     Word,
     interpretation_view,
@@ -35,7 +34,7 @@ from spec.docs.views import (
 )
 from spec.language.machine import Observer
 from spec.language.suggest import resolve
-from spec.stream.codes import Code
+from spec.stream.codes import CODES, Code
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -111,7 +110,7 @@ def find(text: str) -> _Shown:
     """
     interpretations = {each.name: each for each in INTERPRETATIONS}
     everything: dict[str, _Shown] = {
-        **REASONS,
+        **CODES,
         **WORDS,
         **MODES_BY_NAME,
         **OBLIGATIONS,

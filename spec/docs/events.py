@@ -166,6 +166,7 @@ _GROUPS = (
     ("1", "Breaks: every claim that is alive is inconclusive from there on"),
     ("2", "Reasons that concern one claim"),
     ("3", "Reasons that concern one obligation of a claim"),
+    ("4", "Reasons that concern all that was read"),
 )
 
 
@@ -175,8 +176,10 @@ def reasons_page() -> str:
         "# Reasons of inconclusive verdicts",
         "",
         "JSON gives each inconclusive finding a code, a reason and its place; a text report those "
-        "of claims that are not violated. A break concerns every claim that is alive, but for "
-        "`RC130` and, of a report, `RC118`, which concern the claim alone. "
+        "of claims that are not violated. Where one reason keeps all that was read from a verdict, "
+        "JSON gives its `code` beside `why`, for the whole and for each mode. A break concerns "
+        "every claim that is alive, but for `RC130` and, of a report, `RC118`, which concern the "
+        "claim alone. "
         "[The meaning of a stream](stream.md) says when each occurs.",
     ]
     for first, title in _GROUPS:

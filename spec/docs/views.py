@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __all__ = [
-    "REASONS",
     "WORDS",
     "InterpretationView",
     "ListView",
@@ -55,10 +54,6 @@ KINDS: Final[Mapping[str, tuple[Word, ...]]] = {
 
 WORDS: Final[Mapping[str, Word]] = {word.value: word for kind in KINDS.values() for word in kind}
 """The depths, orders and signals by their names."""
-
-
-REASONS: Final[Mapping[str, Code]] = {code.number: code for code in Code}
-"""The reasons of inconclusive verdicts by their codes."""
 
 
 class StateView(msgspec.Struct, frozen=True):

@@ -122,9 +122,11 @@ class Order:
         wrong: Reason | None = None
         if cut or (again and number in self.first):
             self.time_ns, self.opened, follows = now, None, True
-        elif again or (now is not None and then is not None and now < then):
-            what = "sequence numbers" if again else "times"
-            wrong = Reason(Code.OUT_OF_ORDER, f"{what} of the stream go backwards", line.at)
+        elif again:
+            text = "sequence numbers of the stream go backwards"
+            wrong = Reason(Code.OUT_OF_ORDER, text, line.at)
+        elif now is not None and then is not None and now < then:
+            wrong = Reason(Code.TIME_BACKWARDS, "times of the stream go backwards", line.at)
         elif line.unread:
             wrong = Reason(Code.NOT_UNDERSTOOD, line.unread, line.at)
         elif line.lost:

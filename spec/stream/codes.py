@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Final, NamedTuple
 
-__all__ = ["Code", "Reason"]
+__all__ = ["CODES", "Code", "Reason"]
 
 
 class Code(Enum):
@@ -13,16 +13,18 @@ class Code(Enum):
 
     RC1 reasons are breaks: they concern every claim that is alive, but for RC130 and, of a report,
     RC118, which concern the claim alone. RC2 reasons concern one claim, RC3 reasons one obligation
-    of it.
+    of it, RC4 reasons all that was read.
     """
 
     LINES_MISSING = 101, "record every line, or restate what stands after a loss (stream_restated)"
     OUT_OF_ORDER = 102, "write events in the order of their sequence numbers, or use --reorder"
     NOT_UNDERSTOOD = 103, "mend the line, or teach the reader its form"
-    LIMIT_REACHED = 104, "raise the limit that the reason names"
+    CLAIMS_LIMIT = 104, "raise the limit of claims that have not ended (--max-live)"
     STREAM_CUT = 105, "read the stream to its end: its last line is stream_closed"
     NEW_RUN = 106, "expected after a restart: claims of the run before ended with it"
     TWO_FORMS = 107, "write one form into one stream"
+    REQUESTS_LIMIT = 108, "raise the limit of requests that have not ended (--max-requests)"
+    TIME_BACKWARDS = 109, "state time_ns by one clock, which never goes backwards"
     ENTRY_CONTRADICTS = 110, "look for a missed or invented event of the registry"
     BLOCK_HOLDS_TWO = 111, "state the end of a block before it is stated with other content"
     BLOCK_NOT_HELD = 112, "state where each block was cached before it is evicted or lost"
@@ -37,6 +39,7 @@ class Code(Enum):
     NOTHING_NAMED = 121, "name the claim, the object, the keys or known blocks"
     UNCLEAR_AMOUNT = 122, "state how many blocks a load brought back, or which"
     GROUPS_CONTRADICT = 123, "state the groups of caches before the first event of a run"
+    COPY_ON_GPU = 124, "state the tier of the copy, such as cpu: a block on the GPU is no copy"
     UNKNOWN_POOL = 130, "begin a new run: restate what stands, or restart"
     MODE_CONTRADICTS = 201, "accept a claim in the mode that it asked for"
     NOT_REGISTERED = 202, "register a claim before reports name it"
@@ -49,6 +52,13 @@ class Code(Enum):
     NOT_OBSERVED = 302, "observe these facts, and list them in observes of stream_opened"
     FORM_OMITS_FIELD = 303, "record a form that states this"
     REQUEST_FORGOTTEN = 304, "report what a request came to before 32 later ones of the claim end"
+    LINES_LATE = 401, "use a larger window of --reorder"
+    CLAIM_ABSENT = 402, "name a claim that occurs, or leave out --claim"
+    RUN_CONTINUES = 403, "check the files of a run as one: cat FILE... | resident-claims check -"
+    NONE_ACCEPTED = 404, "state claim_accepted of each claim"
+    NONE_REGISTERED = 405, "state claim_registered of each claim"
+    OTHER_MODES = 406, "leave out --mode, and each claim is judged by the mode that it states"
+    NO_MODE = 407, "state a mode of the contract for each claim, or give --mode"
 
     @property
     def number(self) -> str:
@@ -79,7 +89,11 @@ _CONCERNS: Final = {
     "1": "every claim that is alive",
     "2": "one claim",
     "3": "one obligation of a claim",
+    "4": "all that was read",
 }
+
+CODES: Final = {code.number: code for code in Code}
+"""The reasons, by the codes that reports print."""
 
 
 class Reason(NamedTuple):

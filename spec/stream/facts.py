@@ -117,10 +117,10 @@ class Facts:
         """A fact is about a group that the stream has, and a copy about another tier."""
         if (event.group or 0) not in self._pool.groups:
             text = f"group {event.group or 0} is none of the groups of stream_opened"
-            raise Contradiction(Code.NOTHING_NAMED, text)
+            raise Contradiction(Code.GROUPS_CONTRADICT, text)
         if event.kind in _COPIES and _is_gpu(event.tier):
             text = f"{event.kind} is about a copy in another tier than the GPU"
-            raise Contradiction(Code.NOTHING_NAMED, text)
+            raise Contradiction(Code.COPY_ON_GPU, text)
 
     def _owners(self, key: Key) -> list[tuple[Claim, int]]:
         """The claims that may need a key, each with the position: of a group with a window none

@@ -310,7 +310,7 @@ class Judge:
             return claim
         if len(self.claims) - len(self._ended) >= self.limits.live:
             text = f"more than {self.limits.live} claims are in hand"
-            raise Contradiction(Code.LIMIT_REACHED, text)
+            raise Contradiction(Code.CLAIMS_LIMIT, text)
         claim = self.claims[name] = Claim(name, self.bundle, period=self.period)
         claim.begin(self.default)
         if name in self._ids:

@@ -107,7 +107,8 @@ class Requests:
         if kind is _FINISHED or (kind in CONFLICT_ACTIONS and event.repeats):
             return None
         if len(self._live) >= self._most:
-            raise Contradiction(Code.LIMIT_REACHED, f"more than {self._most} requests are in hand")
+            text = f"more than {self._most} requests are in hand"
+            raise Contradiction(Code.REQUESTS_LIMIT, text)
         request = self._live[name] = Request(name)
         return request
 

@@ -22,7 +22,7 @@ from spec.stream.value import thaw, whole
 
 __all__ = ["VERSION", "Place", "load", "of_plain", "plain", "save"]
 
-VERSION: Final = 3
+VERSION: Final = 4
 """The form of the values; another one cannot be loaded."""
 
 Place: TypeAlias = Callable[[Any], Any]

@@ -28,15 +28,16 @@ from spec.contract.modes import MODES, Depth
 from spec.contract.names import OTHER_NAMES, find_mode
 from spec.contract.obligations import OBLIGATIONS
 from spec.digest import short_digest
-from spec.docs.views import REASONS, WORDS
+from spec.docs.views import WORDS
 from spec.language.errors import SpecError, UnknownName
 from spec.language.machine import Observer
 from spec.language.suggest import resolve
 from spec.lowering.signals import Signal
 from spec.lowering.vocabulary import Order
+from spec.stream.codes import CODES
 
 Capture = pytest.CaptureFixture[str]
-NAMES = [*map(str, MODES), *OBLIGATIONS, *(each.name for each in INTERPRETATIONS), *WORDS, *REASONS]
+NAMES = [*map(str, MODES), *OBLIGATIONS, *(each.name for each in INTERPRETATIONS), *WORDS, *CODES]
 
 
 class TestList:
@@ -125,7 +126,7 @@ class TestShow:
             *OTHER_NAMES,
             *(each.name for each in INTERPRETATIONS),
             *WORDS,
-            *REASONS,
+            *CODES,
         ]
         assert len(named) == len(set(named))
         assert len(WORDS) == len(Depth) + len(Order) + len(Signal)

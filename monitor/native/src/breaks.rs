@@ -17,7 +17,8 @@ macro_rules! codes {
 }
 codes! {
     LinesMissing "LINES_MISSING", OutOfOrder "OUT_OF_ORDER", NotUnderstood "NOT_UNDERSTOOD",
-    LimitReached "LIMIT_REACHED", StreamCut "STREAM_CUT", NewRun "NEW_RUN",
+    ClaimsLimit "CLAIMS_LIMIT", StreamCut "STREAM_CUT", NewRun "NEW_RUN",
+    RequestsLimit "REQUESTS_LIMIT", TimeBackwards "TIME_BACKWARDS",
     TwoForms "TWO_FORMS", EntryContradicts "ENTRY_CONTRADICTS", BlockHoldsTwo "BLOCK_HOLDS_TWO",
     BlockNotHeld "BLOCK_NOT_HELD", CopyNotThere "COPY_NOT_THERE",
     LookupContradicts "LOOKUP_CONTRADICTS", ReuseNotHeld "REUSE_NOT_HELD",
@@ -25,6 +26,7 @@ codes! {
     IdentityContradicts "IDENTITY_CONTRADICTS", DurationContradicts "DURATION_CONTRADICTS",
     ObjectAmbiguous "OBJECT_AMBIGUOUS", NothingNamed "NOTHING_NAMED",
     UnclearAmount "UNCLEAR_AMOUNT", GroupsContradict "GROUPS_CONTRADICT",
+    CopyOnGpu "COPY_ON_GPU",
     UnknownPool "UNKNOWN_POOL", ModeContradicts "MODE_CONTRADICTS", NotRegistered "NOT_REGISTERED", IdReused "ID_REUSED",
     TermsContradict "TERMS_CONTRADICT", DurationUntimed "DURATION_UNTIMED",
     TermsMissing "TERMS_MISSING", FormOmits "FORM_OMITS", NextStepUnknown "NEXT_STEP_UNKNOWN",
@@ -187,9 +189,11 @@ impl Order {
         let mut wrong = None;
         if cut || (again && is_first) {
             (self.time_ns, self.opened, follows) = (now, Place::default(), true);
-        } else if again || now.is_some_and(|now| then.is_some_and(|then| now < then)) {
-            let what = if again { "sequence numbers" } else { "times" };
-            wrong = Some((Code::OutOfOrder, format!("{what} of the stream go backwards")));
+        } else if again {
+            let text = "sequence numbers of the stream go backwards";
+            wrong = Some((Code::OutOfOrder, text.to_string()));
+        } else if now.is_some_and(|now| then.is_some_and(|then| now < then)) {
+            wrong = Some((Code::TimeBackwards, "times of the stream go backwards".to_string()));
         } else if !line.unread.is_empty() {
             wrong = Some((Code::NotUnderstood, line.unread.clone()));
         } else if !line.lost.is_empty() {

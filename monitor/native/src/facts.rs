@@ -210,13 +210,13 @@ impl Facts<'_> {
         let group = event.group.unwrap_or(0);
         if !self.pool.groups.iter().any(|row| row.0 == group) {
             let text = format!("group {group} is none of the groups of stream_opened");
-            return contradiction(Code::NothingNamed, text);
+            return contradiction(Code::GroupsContradict, text);
         }
         let copy = [event::STORE_FINISHED, event::HOST_COPY_FOUND, event::HOST_COPY_LOST];
         if copy.contains(&event.kind) && event.tier.is_some_and(|tier| self.names.is_gpu(tier)) {
             let kind = &self.tables.kinds[usize::from(event.kind)].name;
             let text = format!("{kind} is about a copy in another tier than the GPU");
-            return contradiction(Code::NothingNamed, text);
+            return contradiction(Code::CopyOnGpu, text);
         }
         Ok(())
     }

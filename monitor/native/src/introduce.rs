@@ -20,7 +20,7 @@ impl Judge {
         }
         if state.run.ids.len() - state.ended.len() >= self.asked.limits.live {
             return contradiction(
-                Code::LimitReached,
+                Code::ClaimsLimit,
                 format!("more than {} claims are in hand", self.asked.limits.live),
             );
         }

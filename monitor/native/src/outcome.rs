@@ -172,7 +172,8 @@ pub fn news(judge: &mut Judge, every: bool, out: &mut Vec<u8>) {
         out.push(b'[');
         quote(&judge.stream.name, out);
         out.push(b',');
-        let limits = state.breaks.iter().filter(|each| each.code == Code::LimitReached);
+        let is_limit = |code| matches!(code, Code::ClaimsLimit | Code::RequestsLimit);
+        let limits = state.breaks.iter().filter(|each| is_limit(each.code));
         list(limits, out, reason_row);
         put!(out, ",{forgotten},[");
         out.extend_from_slice(&judge.news.gone);

@@ -108,7 +108,7 @@ impl Requests {
         }
         if self.live.len() >= self.most {
             return contradiction(
-                Code::LimitReached,
+                Code::RequestsLimit,
                 format!("more than {} requests are in hand", self.most),
             );
         }

@@ -12,6 +12,7 @@ import pytest
 
 from monitor.check.files import EXIT_CODES, check
 from monitor.input.errors import InputError
+from monitor.report.remedies import remedy
 from monitor.report.report_text import as_text
 from monitor.report.verdict import Report, verdict_schema
 from spec import __version__
@@ -235,7 +236,12 @@ def test_torn_between_two_claims(tmp_path: Path) -> None:
     assert "kept" == judge(rest, Mode.OFFLOADABLE).verdict
     report = check([*files, write(tmp_path / "b.jsonl", rest)], Mode.OFFLOADABLE, Bundle.CONTRACT)
     assert f"run {RUN} continues in a file in which its claims are not accepted" == report.why
-    assert "inconclusive" == report.verdict
+    assert ("inconclusive", "RC403", "run-continues") == (
+        report.verdict,
+        report.code,
+        report.reason,
+    )
+    assert "check the files of a run as one" in remedy(report)
 
 
 def test_torn_between_two_modes(tmp_path: Path) -> None:

@@ -91,7 +91,10 @@ class Here:
     def submit(self, work: Callable[..., Any], *given: object) -> Future[Any]:
         """Work that is done."""
         done: Future[Any] = Future()
-        done.set_result(_copied(work(*_copied(given))))
+        try:
+            done.set_result(_copied(work(*_copied(given))))
+        except InputError as error:
+            done.set_exception(_copied(error))
         return done
 
     def shutdown(self, **_: object) -> None:

@@ -51,7 +51,7 @@ class TestLimits:
             if verdict in SETTLED and truth.get(name) not in (verdict, "inconclusive")
         }
         assert {} == wrong
-        if any(each.reason == "limit-reached" for each in limited.breaks):
+        if any(each.reason in {"claims-limit", "requests-limit"} for each in limited.breaks):
             assert "kept" != limited.verdict
 
     def test_within(self) -> None:
@@ -70,7 +70,7 @@ class TestLimits:
         report = monitor.finish()
         assert "inconclusive" == report.verdict
         (found,) = report.breaks
-        assert ("RC104", "limit-reached") == (found.code, found.reason)
+        assert ("RC104", "claims-limit") == (found.code, found.reason)
 
     def test_no_number(self) -> None:
         """A limit is a number."""

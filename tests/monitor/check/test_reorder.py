@@ -8,6 +8,7 @@ import pytest
 
 from monitor.__main__ import main
 from monitor.check.files import check_files
+from monitor.report.remedies import remedy
 from monitor.samples import sample
 from spec.language.errors import SpecError
 
@@ -49,6 +50,7 @@ class TestReorder:
         path = written(tmp_path / "t", *(n for n in range(len(LINES)) if n != 3), 3)
         report = check_files(path, reorder="4")
         assert ("inconclusive", 1) == (report.verdict, report.events.late)
+        assert ("RC401", "use a larger window of --reorder") == (report.code, remedy(report))
         assert "lines are missing before sequence number 4" in report.theorem.because
 
     def test_torn(self, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from monitor.follow import discovery
-from monitor.follow.discovery import discover, with_discovered
+from monitor.follow.discovery import discover, with_replays
 from monitor.input.errors import InputError
 from spec.language.errors import SpecError
 
@@ -130,19 +130,27 @@ class TestSources:
     def test_in_place(self) -> None:
         """The sockets of a server stand in its place, with their replays."""
         with server(saying(SAYS)) as url:
-            sources, replays = with_discovered(["tcp://h:1", url, "capture.jsonl"], ["tcp://h:2"])
-        assert [*sources] == [
-            "tcp://h:1",
-            "tcp://127.0.0.1:5557",
-            "tcp://127.0.0.1:5558",
-            "capture.jsonl",
+            found = with_replays(["tcp://h:1", url, "capture.jsonl"], ["tcp://h:2"])
+        assert [*found.items()] == [
+            ("tcp://h:1", "tcp://h:2"),
+            ("tcp://127.0.0.1:5557", "tcp://127.0.0.1:6557"),
+            ("tcp://127.0.0.1:5558", "tcp://127.0.0.1:6558"),
+            ("capture.jsonl", ""),
         ]
-        assert [*replays] == ["tcp://h:2", "tcp://127.0.0.1:6557", "tcp://127.0.0.1:6558"]
 
     def test_replays(self) -> None:
         """There is one `--replay` for each socket that is named, or none."""
         with server(saying(SAYS)) as url:
-            _, replays = with_discovered(["tcp://h:1", url], [])
-            assert next(iter(replays)) == ""
-            with pytest.raises(SpecError, match="2 --replay for 1 sockets"):
-                with_discovered(["tcp://h:1", url], ["tcp://h:2", "tcp://h:3"])
+            assert with_replays(["tcp://h:1", url], [])["tcp://h:1"] == ""
+            with pytest.raises(SpecError, match="2 --replay for 1 socket of KV events"):
+                with_replays(["tcp://h:1", url], ["tcp://h:2", "tcp://h:3"])
+
+    def test_named_twice(self) -> None:
+        """A socket that is named beside its server, or twice, is one source with one replay."""
+        with server(saying(SAYS)) as url:
+            found = with_replays(["tcp://127.0.0.1:5557", url], ["tcp://127.0.0.1:9"])
+        assert [*found.items()] == [
+            ("tcp://127.0.0.1:5557", "tcp://127.0.0.1:9"),
+            ("tcp://127.0.0.1:5558", "tcp://127.0.0.1:6558"),
+        ]
+        assert with_replays(["tcp://h:1", "tcp://h:1"], ["tcp://h:2"]) == {"tcp://h:1": "tcp://h:2"}

@@ -63,7 +63,7 @@ class TestStated:
         lines, report = judged(Limits(requests=0))
         numbers = [n for n, line in enumerate(trace(CLAIMS), 1) if b"request_arrived" in line]
         assert {"requests": numbers[0]} == reached(lines)
-        assert {"limit-reached"} == {each.reason for each in report.breaks}
+        assert {"requests-limit"} == {each.reason for each in report.breaks}
 
     def test_ids(self) -> None:
         """The line by which the first id is forgotten; the verdicts are what they were."""
@@ -102,7 +102,7 @@ class TestCommand:
     def test_check(self, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
         """`check` has the same limits."""
         limits_of = partial(limits_asked, ended=1)
-        monkeypatch.setattr("monitor.cli.check.limits_asked", limits_of)
+        monkeypatch.setattr("monitor.report.options.limits_asked", limits_of)
         path = tmp_path / "t.jsonl"
         path.write_bytes(b"".join(trace(CLAIMS)))
         args = ["check", str(path), "--format", "json"]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from monitor.__main__ import main
-from monitor.page.report import page_schema
+from monitor.cli.pages import schema as schema_of
 from monitor.samples import sample
 from tests.schemas import faults
 
@@ -33,7 +33,7 @@ def test_says_what_it_wrote(tmp_path: Path, capsys: Capture) -> None:
     page = tmp_path / "page.html"
     main(["report", str(VICTIM), "-o", str(page), "--format", "json"])
     said = json.loads(capsys.readouterr().out)
-    assert [] == faults(said, page_schema(), page_schema())
+    assert [] == faults(said, schema_of("page/1"), schema_of("page/1"))
     assert str(page) == said["file"]
     assert page.stat().st_size == said["bytes"]
     assert ("violated", []) == (said["verdict"], said["left_out"])

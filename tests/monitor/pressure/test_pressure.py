@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from monitor.__main__ import main
-from monitor.pressure.judge import Influence, decide, pressure_schema
+from monitor.cli.pages import schema as schema_of
+from monitor.pressure.judge import Influence, decide
 from monitor.pressure.run import Arm, First, Run, read_run
 from tests.monitor.watch.engine import Engine, line, prompt
 from tests.monitor.watch.watching import write_registry
@@ -421,7 +422,7 @@ class TestCommand:
     def test_json(self, capsys: Capture) -> None:
         """JSON is as its schema says."""
         assert main(["pressure", sample("original"), "--format", "json"]) == 3
-        found, schema = json.loads(capsys.readouterr().out), pressure_schema()
+        found, schema = json.loads(capsys.readouterr().out), schema_of("pressure/1")
         assert faults(found, schema, schema) == []
         assert found["influence"] == "inconclusive"
 

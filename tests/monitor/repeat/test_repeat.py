@@ -15,10 +15,11 @@ from typing import Any
 import pytest
 
 from monitor.__main__ import main
+from monitor.cli.pages import schema as schema_of
 from monitor.repeat import cli
-from monitor.repeat.judge import Latency, Repeated, judge, repeat_schema
+from monitor.repeat.judge import Latency, Repeated, judge
 from monitor.repeat.run import Run, Shown, expected, read_run
-from monitor.repeat.runs import ListedRow, ListedRun, RowKind, load_runs, runs_schema
+from monitor.repeat.runs import ListedRow, ListedRun, RowKind, load_runs
 from spec.cli import working
 from spec.stream.outcome import ModeVerdict
 from tests.schemas import faults
@@ -511,7 +512,7 @@ class TestCommand:
     def test_json(self, capsys: Capture) -> None:
         """JSON is as its schema says."""
         assert 0 == main(["repeat", SAMPLE, "--format", "json"])
-        found, schema = json.loads(capsys.readouterr().out), repeat_schema()
+        found, schema = json.loads(capsys.readouterr().out), schema_of("repeat/1")
         assert [] == faults(found, schema, schema)
         assert [None, {"failures": 1, "p50_ns": 500_000, "p95_ns": 500_000}, None] == [
             row["latency"] for row in found["rows"]
@@ -602,6 +603,6 @@ class TestCommand:
 
     def test_list_schema(self) -> None:
         """A list is as its schema says."""
-        schema = runs_schema()
+        schema = schema_of("runs/1")
         assert [] == faults(listed(), schema, schema)
         assert [] != faults(listed(kind="other"), schema, schema)

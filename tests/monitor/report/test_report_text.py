@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import io
 import re
+from typing import Any
 
 import msgspec
 import pytest
 from rich.console import Console
 
 from monitor.report.headline import headline
+from monitor.report.remedies import remedy
 from monitor.report.report_text import as_text
 from monitor.report.verdict import Report
 from spec.claims.states import Mode
@@ -180,6 +182,20 @@ class TestEach:
 BEGUN = canonical_claim()[:1]
 CAPTURE: Trace = [{"endpoint": "e", "seq": 0, "decoded": [1.0, [{"type": "AllBlocksCleared"}]]}]
 OWED = [*canonical_claim(OTHER, first=500), *canonical_claim()[:2]]
+OTHER_WORDS = "no requests continues in blocks have not accepted not registered"
+
+
+def reworded(report: Report) -> Report:
+    """The report with other words for each reason."""
+
+    def go(value: Any) -> Any:
+        if isinstance(value, list):
+            return [go(each) for each in value]
+        if isinstance(value, dict):
+            return {k: OTHER_WORDS if k in ("why", "because") else go(v) for k, v in value.items()}
+        return value
+
+    return msgspec.convert(go(msgspec.to_builtins(report)), Report)
 
 
 class TestToDo:
@@ -212,6 +228,27 @@ class TestToDo:
         assert ModeVerdict.INCONCLUSIVE is report.verdict
         assert 1 == words(report).count(" to do ")
         assert f"to do {said}" in words(report)
+
+    @pytest.mark.parametrize(
+        "report",
+        [
+            judge(BEGUN, None),
+            judge(canonical_claim(), Mode.DEMOTABLE),
+            judge(CAPTURE, None),
+            judge(OWED, None),
+            judge(changed(canonical_refusal(), "request_refused", sequence=40), None),
+            judge([*canonical_refusal(), {}], None, lenient=True),
+            judge(canonical_refusal(), None, claim="claim:x"),
+            judge([*canonical_refusal(), about("claim_rejected", OTHER)], Mode.HARD_PROTECTED),
+            judge([canonical("request_finished", request_id="q")], None),
+        ],
+    )
+    def test_words_decide_nothing(self, report: Report) -> None:
+        """Other words for its reasons change no advice, and no row that is shown of a claim."""
+        given, other = words(report, verbose=True), words(reworded(report), verbose=True)
+        for label in (" to do ", " because "):
+            assert given.count(label) == other.count(label)
+        assert remedy(report) == remedy(reworded(report))
 
     def test_once(self) -> None:
         """What the findings say is not said again; what is kept or violated needs nothing."""

@@ -13,9 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.__main__ import main
+from monitor.cli.pages import schema as schema_of
 from monitor.input.errors import InputError
 from monitor.routes.dynamo import Records, prefix_hashes, read_records
-from monitor.routes.judge import Routes, events_of, judge, routes_of, routes_schema
+from monitor.routes.judge import Routes, events_of, judge, routes_of
 from monitor.watch.registry import load_registry
 from spec.language.errors import DocumentError, SpecError
 from tests.monitor.watch.watching import write_registry
@@ -316,7 +317,7 @@ class TestCommand:
             5,
         )
         assert [(each["believed"], each["served"]) for each in found["differences"]] == [(0, 96)]
-        schema = routes_schema()
+        schema = schema_of("routes/1")
         assert faults(found, schema, schema) == []
 
     def test_text(self, capsys: Capture) -> None:

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from monitor.__main__ import main
+from monitor.cli.pages import schema as schema_of
 from monitor.watch import command as module
 from monitor.watch.command import Watch
 from monitor.watch.join import Join
-from monitor.watch.lines import watched_schema
 from monitor.watch.preconditions import Met, preconditions
 from monitor.watch.prefixes import Tree
 from monitor.watch.registry import load_registry
@@ -118,7 +118,7 @@ class TestText:
 class TestJson:
     def test_lines(self, tmp_path: Path, capsys: Capture) -> None:
         """Each line but verdicts is as the schema says; the last one has the end."""
-        schema = watched_schema()
+        schema = schema_of("watched/1")
         assert main([*capture(tmp_path, blocks=5), "--format", "json"]) == 0
         lines = [json.loads(text) for text in capsys.readouterr().out.splitlines()]
         ours = [each for each in lines if "watched" in each["schema"]]
@@ -194,7 +194,7 @@ class TestLosses:
 
     def test_posted(self, tmp_path: Path) -> None:
         """A loss is posted with its cause, under one id each time, and as the schema says."""
-        args, schema = capture(tmp_path, blocks=5), watched_schema()
+        args, schema = capture(tmp_path, blocks=5), schema_of("watched/1")
         (key, loss), *others = self.posted(args)
         assert [] == others
         assert [] == faults(loss, schema, schema)

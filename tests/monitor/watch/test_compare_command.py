@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from monitor.__main__ import main
-from monitor.watch.lines import watched_schema
+from monitor.cli.pages import schema as schema_of
 from tests.monitor.input.kv_lines import removed, stored
 from tests.monitor.watch.engine import Engine, line, prompt
 from tests.monitor.watch.watching import write_registry
@@ -56,7 +56,7 @@ class TestShown:
         """The same as objects, as the schema says; the verdict is on the claim alone."""
         assert main([*command, "--format", "json"]) == 0
         lines = [json.loads(text) for text in capsys.readouterr().out.splitlines()]
-        schema = watched_schema()
+        schema = schema_of("watched/1")
         ours = [each for each in lines if "watched" in each["schema"]]
         assert [faults(each, schema, schema) for each in ours] == [[]] * len(ours)
         (stated,) = (each for each in ours if each["schema"].endswith("disagreement/1"))

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from monitor.watch import prefixes
 from monitor.watch.hashing import Hashing
 from monitor.watch.preconditions import Met, preconditions
 from monitor.watch.registry import load_registry
@@ -174,8 +175,8 @@ class TestJoin:
         assert (state(session), state(session, "cold")) == (State.HELD, State.UNKNOWN)
         assert "without tokens" in session.join.why_unjudged(session.join.standings["cold"])
 
-    def test_larger_blocks(self, tmp_path: Path) -> None:
-        """A group with larger blocks has some of the hashes, and its blocks stay unknown."""
+    def larger(self, folder: Path) -> Session:
+        """A group with larger blocks has some of the hashes."""
         engine = served(HOT)
         (event,) = engine.batches[0]
         half = event["block_hashes"][1::2]
@@ -183,10 +184,22 @@ class TestJoin:
         engine.batches[0].append(larger | {"extra_keys": [None] * len(half)})
         about = {"kv_cache_spec_kind": "full_attention"}
         engine.batches[0] = [each | about for each in engine.batches[0]]
-        session = played(tmp_path, engine, hashing=RIGHT)
+        return played(folder, engine, hashing=RIGHT)
+
+    def test_larger_blocks(self, tmp_path: Path) -> None:
+        """The blocks of a group with larger blocks stay unknown."""
+        session = self.larger(tmp_path)
         assert state(session) is State.UNKNOWN
         met, why = condition(session, Precondition.FIXED_CACHE_IDENTITY)
         assert (met, why) == (Met.NOT_MET, "blocks have 8 tokens, and the registry says 4")
+
+    def test_words_decide_nothing(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Whether blocks have another size follows from their size, whatever the reason says."""
+        words = prefixes._Fault(prefixes.Lack.SIZE, prefixes.NO_TOKENS)
+        monkeypatch.setattr(prefixes, "_of_size", lambda _: words)
+        session = self.larger(tmp_path)
+        assert condition(session, Precondition.FIXED_CACHE_IDENTITY)[0] is Met.NOT_MET
+        assert condition(session, Precondition.REQUEST_TOKEN_MAP)[0] is Met.MET
 
     def test_unseen_copy(self, tmp_path: Path) -> None:
         """Under another seed, a store that was not recognised may have been another copy."""

@@ -135,7 +135,9 @@ class TestSalts:
         event = stored(*hashes, token_ids=HOT, block_size=4)
         session = play(watched(tmp_path), [event])
         assert states(session) == {"hot": "unknown"}
-        assert [*session.join.prefixes.faults] == ["events do not state adapters and salts"]
+        assert [each.why for each in session.join.prefixes.faults] == [
+            "events do not state adapters and salts"
+        ]
         play(session, [cleared()], first=1)
         assert states(session) == {"hot": "unknown"}
 
@@ -229,7 +231,7 @@ class TestContradictions:
         engine = served(HOT)
         session = play(watched(tmp_path, block_size=6), *engine.batches)
         assert states(session) == {"hot": "unknown"}
-        assert [*session.join.prefixes.faults] == ["blocks have 4 tokens"]
+        assert [each.why for each in session.join.prefixes.faults] == ["blocks have 4 tokens"]
 
 
 class TestRegistered:

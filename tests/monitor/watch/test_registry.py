@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from monitor.watch.registry import Registry, load_registry, registry_schema
+from monitor.cli.pages import schema as schema_of
+from monitor.watch.registry import Registry, load_registry
 from spec.claims.states import Mode
 from spec.language.errors import DocumentError, SpecError
 from tests.monitor.watch.watching import registry, write_registry
@@ -152,7 +153,7 @@ class TestRefused:
 class TestSchema:
     def test_sample(self) -> None:
         """The schema fits what is read, and refuses what is not."""
-        schema = registry_schema()
+        schema = schema_of("registry/1")
         value = json.loads(json.dumps(registry([{"id": "a", "tokens": TOKENS}])))
         assert faults(value, schema, schema) == []
         assert faults({**value, "claims": [{"owner": "x"}]}, schema, schema)

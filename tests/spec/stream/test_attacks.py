@@ -151,7 +151,7 @@ class TestWindow:
         """Facts about a group that the stream does not have break it."""
         held = event("block_cached", claim_id="a", block_ids=(1, 2), positions=(0, 1), group=4)
 
-        assert [Code.NOTHING_NAMED] == [each.code for each in judged([*claim(), held]).breaks]
+        assert [Code.GROUPS_CONTRADICT] == [each.code for each in judged([*claim(), held]).breaks]
 
 
 class TestUnclear:
@@ -266,7 +266,7 @@ class TestCopies:
         """A copy on the GPU is no copy that outlasts an eviction."""
         lines = [*claim(mode="offloadable"), event(kind, claim_id="a", tier=tier)]
 
-        assert [Code.NOTHING_NAMED] == [each.code for each in judged(lines).breaks]
+        assert [Code.COPY_ON_GPU] == [each.code for each in judged(lines).breaks]
 
     def test_upper_case(self) -> None:
         """An eviction from the tier GPU is one from the GPU."""

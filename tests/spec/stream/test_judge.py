@@ -277,6 +277,8 @@ class TestBreaks:
                 event("store_finished"),
                 Code.NOTHING_NAMED,
             ),
+            (event("store_finished", claim_id="a", tier="gpu"), Code.COPY_ON_GPU),
+            (event("block_evicted", block_ids=(1,), group=3), Code.GROUPS_CONTRADICT),
             (event("duration_elapsed", claim_id="a"), Code.DURATION_CONTRADICTS),
         ],
     )
@@ -287,6 +289,14 @@ class TestBreaks:
         assert verdict(judge) is INCONCLUSIVE
         reasons = {found.reason and found.reason.code for found in of(judge).findings.values()}
         assert reasons == {code}
+
+    def test_time_goes_backwards(self) -> None:
+        """A time before that of the last line breaks the stream, by a reason of its own."""
+        arrives, ends = (
+            event(f"request_{what}", request_id="r", needed=1, usable=9, time_ns=time)
+            for what, time in (("arrived", 5), ("finished", 4))
+        )
+        assert codes(judged([*claim(), arrives, ends])) == [Code.TIME_BACKWARDS]
 
     def test_what_was_violated_stays(self) -> None:
         """A claim that was violated before a break stays violated."""
@@ -458,4 +468,4 @@ class TestOverTime:
     def test_too_many(self) -> None:
         """One more claim than are followed breaks the stream."""
         judge = judged([*claim("a"), *claim("b")], limits=Limits(live=1))
-        assert codes(judge) == [Code.LIMIT_REACHED]
+        assert codes(judge) == [Code.CLAIMS_LIMIT]
