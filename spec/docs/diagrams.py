@@ -9,11 +9,10 @@ from enum import StrEnum
 from spec.claims.lifecycle import ClaimLifecycle
 from spec.claims.states import RESPONSIBLE, TERMINAL, ClaimState
 from spec.contract.modes import ModeSpec
-from spec.contract.obligations import ALIASES, OBLIGATIONS
 from spec.docs.wording import MUST, occasion
 from spec.language.machine import Guard, Observer
 from spec.language.verdicts import Verdict
-from spec.machines import Automaton, mode_machine
+from spec.machines import Automaton
 
 __all__ = [
     "GUARD_LOOKS",
@@ -282,8 +281,6 @@ _TALL = 6
 
 def mode_diagram(spec: ModeSpec) -> Diagram:
     """The bundle of a mode: each obligation with what must hold, and why it was added."""
-    machine = mode_machine((*spec.paper, *spec.added))
-    cards = {name: _card(spec, name) for name in machine.states}
     columns = 1 if len(spec.paper) < _TALL else 2
     groups = [Group("paper", "the bundle of the paper", spec.paper, columns)]
     if spec.added:
@@ -306,19 +303,19 @@ def mode_diagram(spec: ModeSpec) -> Diagram:
     return Diagram(
         title=f"The mode {spec.mode.value}",
         subtitle=spec.promise,
-        nodes=(*cards.values(), *notes),
+        nodes=(*(_card(spec, observer) for observer in spec.bundle()), *notes),
         groups=tuple(groups),
         legend=tuple(legend),
         below=tuple((name, notes[0].id) for name in tuple(spec.added)[-1:]),
     )
 
 
-def _card(spec: ModeSpec, name: str) -> Node:
-    observer = OBLIGATIONS[ALIASES.get(name, name)]
+def _card(spec: ModeSpec, observer: Observer) -> Node:
+    name = observer.name
     look = Look.CRITICAL if name in spec.critical else Look.OBLIGATION
     because = f"; added because {spec.added[name]}" if name in spec.added else ""
-    must = MUST.get(observer.name, observer.reason)
-    return Node(name, observer.name, look, must + because, mark=observer.code)
+    must = MUST.get(name, observer.reason)
+    return Node(name, name, look, must + because, mark=observer.code)
 
 
 GUARD_LOOKS = {
