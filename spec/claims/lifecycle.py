@@ -3,7 +3,6 @@
 from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from transitions import Machine
@@ -44,17 +43,15 @@ __all__ = [
 ]
 
 
-_RANK: Final[Mapping[Mode, int]] = MappingProxyType(
-    {
-        Mode.BEST_EFFORT: 0,
-        Mode.SOFT_PRIORITY: 1,
-        Mode.DEMOTABLE: 2,
-        Mode.EXPIRING: 2,
-        Mode.OFFLOADABLE: 2,
-        Mode.ROUTED_REUSE: 2,
-        Mode.HARD_PROTECTED: 3,
-    }
-)
+_RANK: Final[Mapping[Mode, int]] = {
+    Mode.BEST_EFFORT: 0,
+    Mode.SOFT_PRIORITY: 1,
+    Mode.DEMOTABLE: 2,
+    Mode.EXPIRING: 2,
+    Mode.OFFLOADABLE: 2,
+    Mode.ROUTED_REUSE: 2,
+    Mode.HARD_PROTECTED: 3,
+}
 
 
 def is_escalation(old: Mode, new: Mode) -> bool:

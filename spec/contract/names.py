@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from spec.contract.modes import MODES, Bundle, ModeSpec
@@ -15,9 +14,10 @@ if TYPE_CHECKING:
 
 __all__ = ["MODES_BY_NAME", "OTHER_NAMES", "find_bundle", "find_mode"]
 
-OTHER_NAMES: Final[Mapping[str, str]] = MappingProxyType(
-    {**{observer.code: observer.name for observer in OBLIGATIONS.values()}, **ALIASES}
-)
+OTHER_NAMES: Final[Mapping[str, str]] = {
+    **{observer.code: observer.name for observer in OBLIGATIONS.values()},
+    **ALIASES,
+}
 """The codes and the aliases of the obligations."""
 
 
@@ -31,6 +31,4 @@ def find_bundle(text: str) -> Bundle:
     return Bundle(resolve(text, Bundle, what="bundle"))
 
 
-MODES_BY_NAME: Final[Mapping[str, ModeSpec]] = MappingProxyType(
-    {mode.value: spec for mode, spec in MODES.items()}
-)
+MODES_BY_NAME: Final[Mapping[str, ModeSpec]] = {mode.value: spec for mode, spec in MODES.items()}
