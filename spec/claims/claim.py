@@ -112,13 +112,13 @@ Predicate = Annotated[
 ]
 
 
-class _Record(BaseModel):
+class Record(BaseModel):
     """A value that cannot be changed, with no fields but its own."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class CacheIdentity(_Record):
+class CacheIdentity(Record):
     """Which cached blocks are the same blocks: two identities share KV only if equal.
 
     `namespace` is always given; the empty string says that there is no salt. `block_size` is in
@@ -135,7 +135,7 @@ class CacheIdentity(_Record):
     kv_format: Identifier | None = None
 
 
-class ResidentClaim(_Record):
+class ResidentClaim(Record):
     """A request that the runtime keep an object's KV for reuse. `footprint_blocks` is in blocks.
 
     The predicate is a predicate or its text; tokens in the text are counted in blocks of the
@@ -193,7 +193,7 @@ class ResidentClaim(_Record):
         return value
 
 
-class ClaimDecision(_Record):
+class ClaimDecision(Record):
     """The runtime's answer to one claim, at an instant that says its unit.
 
     A rejection and a condition need a reason. Source: Resident KV Claims, table 2.

@@ -9,9 +9,8 @@ from spec.language.errors import require
 from spec.lowering.counting import atom_observed, counts, evidence_shows, lacks, unmet
 from spec.lowering.depths import MAY_SUPPLY, reaches
 from spec.lowering.obligations import REJECTED_WITHOUT, RELEVANT_ORDER
-from spec.lowering.relation import Row
-from spec.lowering.signals import TEMPTS
-from spec.lowering.vocabulary import ATOMS_FOR, Status
+from spec.lowering.relation import Row, tempts
+from spec.lowering.vocabulary import ATOMS_FOR
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -52,13 +51,7 @@ def decided_by(row: Row) -> str:
 
 
 def _signals(row: Row) -> str:
-    there = [
-        each.signal
-        for each in row.counted.signals
-        if row.mode in TEMPTS[each.signal]
-        and each.status in {Status.SUPPORTED, Status.PARTIAL}
-        and each.anchor is not None
-    ]
+    there = [each.signal for each in row.counted.signals if tempts(each, row.mode)]
     return f" ({', '.join(there)})" if there else ""
 
 
