@@ -19,7 +19,8 @@ from spec.claims.states import Mode
 from spec.cli.arguments import path_option
 from spec.cli.common import Code, OutputOption, json_page, print_text, write_output
 from spec.cli.layout import Page, Plain, paper, rendered
-from spec.contract.modes import Bundle, Depth
+from spec.contract.modes import Bundle
+from spec.contract.supply import Depth
 from spec.files.writing import check_apart, check_target
 from spec.language.errors import SpecError
 from spec.language.prose import counted

@@ -19,7 +19,7 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails
 
-from spec.claims.durations import MAX_TIME, Duration, Instant, TimeUnit
+from spec.claims.durations import Duration, Instant
 from spec.claims.predicates import (
     MAX_BLOCKS,
     ContiguousRange,
@@ -32,24 +32,14 @@ from spec.language.errors import ClaimError, DescriptorError, PredicateError, Sp
 from spec.language.suggest import did_you_mean
 
 __all__ = [
-    "MAX_BLOCKS",
     "MAX_ID",
     "MAX_PRIORITY",
-    "MAX_TIME",
     "CacheIdentity",
     "ClaimDecision",
-    "ContiguousRange",
     "Decision",
-    "Duration",
-    "Instant",
-    "LeadingPrefixAtLeast",
-    "MaterializationPredicate",
-    "Mode",
     "Problem",
     "ResidentClaim",
-    "TimeUnit",
     "explain",
-    "parse_predicate",
     "problems",
 ]
 

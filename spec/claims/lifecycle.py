@@ -7,7 +7,8 @@ from typing import Final, TypeAlias
 
 from transitions import Machine
 
-from spec.claims.claim import Instant, ResidentClaim, TimeUnit
+from spec.claims.claim import ResidentClaim
+from spec.claims.durations import Instant, TimeUnit
 from spec.claims.states import (
     OWNER_TRIGGERS,
     RESPONSIBLE,
@@ -17,29 +18,19 @@ from spec.claims.states import (
     TRIGGERS,
     ClaimState,
     Mode,
-    Transition,
     next_state,
 )
 from spec.language.errors import LifecycleError, OwnershipError
 from spec.language.suggest import did_you_mean
 
 __all__ = [
-    "OWNER_TRIGGERS",
-    "RESPONSIBLE",
     "RUNTIME",
-    "RUNTIME_TRIGGERS",
-    "TERMINAL",
-    "TRANSITIONS",
-    "TRIGGERS",
     "Actor",
     "Caller",
     "ClaimLifecycle",
-    "ClaimState",
     "Entry",
     "Runtime",
-    "Transition",
     "is_escalation",
-    "next_state",
 ]
 
 

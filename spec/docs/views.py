@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import msgspec
 
 from spec.contract.interpretations import INTERPRETATIONS, Interpretation
-from spec.contract.modes import MODES, Bundle, Depth, ModeSpec
+from spec.contract.modes import MODES, Bundle, ModeSpec
 from spec.contract.obligations import OBLIGATIONS
+from spec.contract.supply import Depth, Order
 from spec.docs.wording import term_text
 from spec.language.machine import Observer
 from spec.language.terms import show
@@ -16,7 +17,6 @@ from spec.lowering.depths import LADDER, MAY_SUPPLY, PRECONDITIONS
 from spec.lowering.meanings import DEPTHS, ORDERS, PRIMITIVES
 from spec.lowering.obligations import RELEVANT_ORDER
 from spec.lowering.signals import TEMPTS, Signal
-from spec.lowering.vocabulary import Order
 from spec.stream.codes import Code
 
 if TYPE_CHECKING:

@@ -8,14 +8,15 @@ from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
 
 from spec.claims.claim import Identifier, Record
 from spec.claims.states import Mode
-from spec.contract.modes import ConflictAction, Depth
+from spec.contract.modes import ConflictAction
 from spec.contract.names import OTHER_NAMES
 from spec.contract.obligations import OBLIGATIONS
+from spec.contract.supply import Atom, Depth, Order
 from spec.language.errors import DescriptorError
 from spec.language.suggest import did_you_mean, resolve
 from spec.lowering.depths import PRECONDITIONS, Precondition
 from spec.lowering.signals import Signal
-from spec.lowering.vocabulary import RUNS, AnchorKind, Atom, Basis, ClaimScope, Order, Scope, Status
+from spec.lowering.vocabulary import RUNS, AnchorKind, Basis, ClaimScope, Scope, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

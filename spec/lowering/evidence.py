@@ -9,10 +9,10 @@ from pydantic import Field, model_validator
 from spec.claims.claim import Identifier, Record
 from spec.claims.states import Mode
 from spec.contract.modes import Bundle
+from spec.contract.supply import Order
 from spec.language.errors import DescriptorError
 from spec.lowering.depths import Precondition
 from spec.lowering.descriptor import ObligationName
-from spec.lowering.vocabulary import Order
 
 __all__ = [
     "MOST_FILES",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from spec.contract.modes import MODES, Depth
+from spec.contract.modes import MODES
+from spec.contract.supply import Depth
 from spec.language.errors import require
 from spec.lowering.counting import atom_observed, counts, evidence_shows, lacks, unmet
 from spec.lowering.depths import MAY_SUPPLY, reaches
@@ -15,9 +16,9 @@ from spec.lowering.vocabulary import ATOMS_FOR
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from spec.contract.supply import Atom
     from spec.lowering.depths import Precondition
     from spec.lowering.descriptor import Adapter, Descriptor, Item
-    from spec.lowering.vocabulary import Atom
 
 __all__ = ["decided_by", "upgrade", "why_missing"]
 

@@ -9,19 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spec.claims.claim import Instant, Mode
-from spec.claims.lifecycle import (
-    RESPONSIBLE,
-    RUNTIME,
-    TRANSITIONS,
-    TRIGGERS,
-    Actor,
-    Caller,
-    ClaimLifecycle,
-    ClaimState,
-    is_escalation,
-    next_state,
-)
+from spec.claims.durations import Instant
+from spec.claims.lifecycle import RUNTIME, Actor, Caller, ClaimLifecycle, is_escalation
+from spec.claims.states import RESPONSIBLE, TRANSITIONS, TRIGGERS, ClaimState, Mode, next_state
 from spec.language.errors import LifecycleError, OwnershipError, SpecError
 from tests.spec.lives import ACTORS, CLOCKS, COMBINATIONS, DUE, OWNER, START, STRANGER, at, claim
 
