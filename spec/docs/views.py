@@ -11,7 +11,7 @@ from spec.contract.modes import MODES, Bundle, ModeSpec
 from spec.contract.obligations import OBLIGATIONS
 from spec.contract.supply import Depth, Order
 from spec.docs.wording import term_text
-from spec.language.machine import Observer
+from spec.language.machine import Observer, State
 from spec.language.terms import show
 from spec.lowering.depths import LADDER, MAY_SUPPLY, PRECONDITIONS
 from spec.lowering.meanings import DEPTHS, ORDERS, PRIMITIVES
@@ -32,7 +32,6 @@ __all__ = [
     "PartView",
     "ReasonView",
     "RuleView",
-    "StateView",
     "Word",
     "WordView",
     "interpretation_view",
@@ -61,14 +60,6 @@ REASONS: Final[Mapping[str, Code]] = {code.number: code for code in Code}
 """The reasons of inconclusive verdicts by their codes."""
 
 
-class StateView(msgspec.Struct, frozen=True):
-    """A state of an observer and the verdict that it means."""
-
-    name: str
-    verdict: str
-    says: str
-
-
 class RuleView(msgspec.Struct, frozen=True):
     """A rule; `when` and `sets` are whole terms, `reads` is `when` with shared parts by name."""
 
@@ -93,7 +84,7 @@ class ObligationView(msgspec.Struct, frozen=True):
     source: str
     aliases: tuple[str, ...]
     per_request: bool
-    states: tuple[StateView, ...]
+    states: tuple[State, ...]
     registers: dict[str, bool | int]
     rules: tuple[RuleView, ...]
     modes: tuple[str, ...]
@@ -188,7 +179,7 @@ def obligation_view(observer: Observer) -> ObligationView:
         source=observer.source,
         aliases=observer.aliases,
         per_request=observer.per_request,
-        states=tuple(StateView(s.name, s.verdict.value, s.says) for s in observer.states),
+        states=observer.states,
         registers={register.name: register.initial for register in observer.registers},
         rules=rules,
         modes=tuple(mode.value for mode, spec in MODES.items() if observer in spec.bundle()),
