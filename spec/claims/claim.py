@@ -221,7 +221,7 @@ _REPR.maxstring = _REPR.maxother = 60
 
 def explain(error: ValidationError) -> list[str]:
     """One line for each problem of `error`: `field.path: reason (got X); hint`."""
-    return [problem.line for problem in problems(error)]
+    return [problem.line() for problem in problems(error)]
 
 
 class Problem(NamedTuple):
@@ -235,17 +235,12 @@ class Problem(NamedTuple):
     detail: ErrorDetails
     fields: tuple[str, ...]
 
-    @property
-    def line(self) -> str:
-        """Path, reason and hint; made when it is asked for, since there may be very many."""
-        return self._line(shows=True)
+    def line(self, *, private: bool = False) -> str:
+        """Path, reason and hint; made when it is asked for, since there may be very many.
 
-    @property
-    def quiet_line(self) -> str:
-        """The same without the value, which may be private."""
-        return self._line(shows=False)
-
-    def _line(self, *, shows: bool) -> str:
+        Args:
+            private: leave out the value.
+        """
         cause = self.detail.get("ctx", {}).get("error")
         where = ".".join(_part(part) for part in self.path) or "(the whole)"
         got = "nothing" if self.missing else _shown(self.detail["input"])
@@ -255,7 +250,7 @@ class Problem(NamedTuple):
             reason, hint = cause.cause, cause.remedy
         else:
             reason, hint = self.detail["msg"], _hint(self.detail, self.fields)
-        value = f" (got {got})" if shows else ""
+        value = "" if private else f" (got {got})"
         return f"{where}: {reason}{value}" + (f"; {hint}" if hint else "")
 
 

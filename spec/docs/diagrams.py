@@ -177,17 +177,16 @@ def observer_diagram(observer: Observer) -> Diagram:
                 breaks.setdefault(dest if source == _ANY else source, []).append(line)
             else:
                 edges.append(Edge(source, dest, (line,)))
-    looks = [Look(state.verdict.value) for state in observer.states]
     nodes = [
         Node(
-            s.name,
-            s.name,
-            look,
-            s.says,
-            tuple(stays.get(s.name, ())),
-            tuple(breaks.get(s.name, ())),
+            state.name,
+            state.name,
+            Look(state.verdict.value),
+            state.says,
+            tuple(stays.get(state.name, ())),
+            tuple(breaks.get(state.name, ())),
         )
-        for s, look in zip(observer.states, looks, strict=True)
+        for state in observer.states
     ]
     if any(edge.source == _ANY for edge in edges):
         nodes.append(Node(_ANY, "any state", Look.ANY, "that is not violated"))
@@ -200,7 +199,7 @@ def observer_diagram(observer: Observer) -> Diagram:
         legend=tuple(
             (Look(verdict.value), verdict.value)
             for verdict in Verdict
-            if Look.__members__.get(verdict.name) in looks
+            if any(state.verdict is verdict for state in observer.states)
         ),
         note="rules are tried by number, and the first that applies is taken",
         initial=machine.initial,
