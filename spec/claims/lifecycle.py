@@ -8,10 +8,9 @@ from typing import Final, TypeAlias
 from transitions import Machine
 
 from spec.claims.claim import ResidentClaim
-from spec.claims.durations import Instant, TimeUnit
+from spec.claims.durations import Instant
 from spec.claims.states import (
     OWNER_TRIGGERS,
-    RESPONSIBLE,
     RUNTIME_TRIGGERS,
     TRANSITIONS,
     TRIGGERS,
@@ -138,11 +137,6 @@ class ClaimLifecycle:
         return ClaimState(self._model.state)
 
     @property
-    def responsible(self) -> bool:
-        """Whether the runtime answers for the claim."""
-        return self.state in RESPONSIBLE
-
-    @property
     def history(self) -> tuple[Entry, ...]:
         """What happened so far, or the latest of it, oldest first; without failed attempts."""
         return tuple(self._history)
@@ -215,9 +209,9 @@ class ClaimLifecycle:
             if timed and duration is not None:
                 raise LifecycleError(f"{tried} without a time", f"give now in {duration.unit}")
             return
-        unit = self._unit()
-        if unit is not None and now.unit is not unit:
-            raise LifecycleError(f"{tried} at {now}, on another clock", f"give now in {unit}")
+        clock = duration or self._last
+        if clock is not None and now.unit is not clock.unit:
+            raise LifecycleError(f"{tried} at {now}, on another clock", f"give now in {clock.unit}")
         if self._last is not None and now.value < self._last.value:
             raise LifecycleError(f"{tried} at {now}, before {self._last}", "give a later time")
         start = self._accepted_at
@@ -228,9 +222,3 @@ class ClaimLifecycle:
                 f"{tried} at {now}, but {duration} from {start} have not elapsed",
                 "wait, or let the owner expire it",
             )
-
-    def _unit(self) -> TimeUnit | None:
-        """The unit of this claim's clock: its duration's, or else the first one used."""
-        if self.claim.duration is not None:
-            return self.claim.duration.unit
-        return None if self._last is None else self._last.unit
