@@ -80,9 +80,7 @@ class Entry:
 
     trigger: str
     by: Actor
-    source: ClaimState
     dest: ClaimState
-    now: Instant | None
 
 
 class _Model:
@@ -169,12 +167,11 @@ class ClaimLifecycle:
                 f"{tried}, but the lifecycle has no such transition", self._remedy(by)
             )
         self._check_clock(trigger, by, now, tried)
-        source = self.state
         self._machine.events[trigger].trigger(self._model)
         if trigger == "claim_accepted":
             self._accepted_at = now
         self._last = now or self._last
-        self._history.append(Entry(trigger, by, source, self.state, now))
+        self._history.append(Entry(trigger, by, self.state))
         return self.state
 
     def _owned(self, by: Actor) -> bool:
