@@ -29,6 +29,7 @@ __all__ = [
     "SKY",
     "VERMILION",
     "apart",
+    "assumed",
     "canvas",
     "drawn",
 ]
@@ -87,6 +88,11 @@ def drawn(draw: Callable[[], Any], form: str, says: str) -> bytes:
 def canvas(height: float, **shape: Any) -> Any:
     """A figure of 8 inches width, and its axes."""
     return plt.subplots(figsize=(8, height), layout="constrained", **shape)
+
+
+def assumed(figure: Any, what: str) -> None:
+    """Say below the figure which of its inputs no paper states."""
+    figure.supxlabel(f"Assumed: {what}", x=0.01, ha="left", fontsize=9.5, color=GREY)
 
 
 def apart(values: Sequence[float], gap: float) -> list[float]:

@@ -114,7 +114,7 @@ def check_mode(
         SpecError: `certificate` or `trace` cannot be written, or an argument is of another type.
     """
     mode, bundle = find_mode(mode).mode, find_bundle(bundle)  # names would be equal to, and not be
-    engine = EngineName(resolve(engine, EngineName, what="engine"))
+    engine = resolve(engine, EngineName, what="engine")
     require(depth, int, "depth", "a number of events")
     if depth < 1:
         raise SpecError(f"depth is {depth!r:.60}", "give a number of events from 1")

@@ -18,9 +18,10 @@ if TYPE_CHECKING:
         parse_predicate,
     )
     from spec.claims.states import ClaimState, Mode
-    from spec.contract.modes import MODES, Bundle, ConflictAction, Depth, ModeSpec
+    from spec.contract.modes import MODES, Bundle, ConflictAction, ModeSpec
     from spec.contract.names import find_mode
     from spec.contract.obligations import OBLIGATIONS
+    from spec.contract.supply import Depth
     from spec.digest import spec_digest
     from spec.docs.drawing import Drawing, drawing
     from spec.events.alphabet import FACTS, REPORTS, Kind

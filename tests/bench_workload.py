@@ -33,7 +33,7 @@ def write(path: Path, requests: int) -> int:
 
 
 def memory() -> float:
-    """The most memory that this process held so far, in MB."""
+    """The most MiB that this process held so far."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
@@ -44,13 +44,13 @@ def main() -> None:
         path = Path(folder) / "trace.jsonl"
         blocks = write(path, requests)
         print(f"{requests} requests, {blocks / requests:.1f} blocks each")
-        print(f"file {path.stat().st_size / 1e6:.0f} MB; memory before {memory():.0f} MB")
+        print(f"file {path.stat().st_size / 2**20:.0f} MiB; memory before {memory():.0f} MiB")
         start = process_time()
         found = read_workload(str(path))
-        print(f"read: {process_time() - start:.1f} s of CPU, {memory():.0f} MB")
+        print(f"read: {process_time() - start:.1f} s of CPU, {memory():.0f} MiB")
         start = process_time()
         tokens = sum(each.prompt for each in found)
-        print(f"read again: {process_time() - start:.1f} s of CPU, {memory():.0f} MB, {tokens}")
+        print(f"read again: {process_time() - start:.1f} s of CPU, {memory():.0f} MiB, {tokens}")
 
 
 if __name__ == "__main__":

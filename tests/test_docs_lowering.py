@@ -5,7 +5,7 @@ from pathlib import Path
 
 from models.catalog import NAMES
 from spec.claims.states import Mode
-from spec.contract.modes import Depth
+from spec.contract.supply import Depth
 from spec.lowering.load import parse_descriptor
 from spec.lowering.relation import lower
 from spec.lowering.vocabulary import Label

@@ -17,7 +17,7 @@ import pytest
 from monitor.check.files import check
 from runtime_hooks.demo.engine import claim
 from runtime_hooks.trace.leases import SUFFIX, LeaseLine
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import Bundle
 from spec.stream.outcome import ModeVerdict
 from tests_vllm.test_kv_events import free_port

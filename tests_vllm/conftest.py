@@ -16,7 +16,7 @@ from vllm.distributed.kv_transfer.kv_connector.factory import KVConnectorFactory
 from vllm.platforms.cpu import CpuPlatform
 
 from runtime_hooks.trace.faults import LOG
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from tests_vllm.connectors import FailingConnector
 from tests_vllm.engine import Engine, freeze
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from runtime_hooks.demo.engine import claim
 from runtime_hooks.demo.scenes import offloading
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.events.alphabet import Kind
 from tests_vllm.connectors import saving
 from tests_vllm.drafts import drafting

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from runtime_hooks.demo.engine import Asked, claim
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.events.alphabet import Kind
 from tests_vllm.actions import look
 from tests_vllm.architectures import configured

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from runtime_hooks.demo.engine import Engine, claim, sampling
 from runtime_hooks.demo.tiny import BLOCK
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from tests.recordings.redact import redacted
 
 __all__ = ["SCENES", "Scene", "main", "record"]

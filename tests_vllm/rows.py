@@ -12,7 +12,7 @@ from runtime_hooks.demo.engine import Asked
 from runtime_hooks.demo.scenes import offloading
 from runtime_hooks.demo.tiny import DEVICE
 from runtime_hooks.settings.config import Drill
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.events.alphabet import REPORTS, Kind
 from spec.events.canonical import Event
 from tests_vllm.actions import Act

@@ -19,9 +19,10 @@ from monitor.evidence.take import take_evidence
 from monitor.pressure.run import Arm, read_run
 from spec.claims.states import Mode
 from spec.contract.modes import MODES, REPORTED_BY, Bundle
+from spec.contract.supply import Order
 from spec.lowering.descriptor import Descriptor
 from spec.lowering.evidence import EvidenceFile
-from spec.lowering.vocabulary import ATOMS_FOR, Order
+from spec.lowering.vocabulary import ATOMS_FOR
 
 __all__ = ["DESCRIPTOR", "TRACES", "parts", "record", "recorded", "rewritten", "smallest", "stated"]
 

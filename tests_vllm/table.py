@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from runtime_hooks.demo.engine import Asked, claim
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.events.alphabet import Kind
 from tests.runtime_hooks.envelopes import retain, setting, span
 from tests_vllm.actions import (

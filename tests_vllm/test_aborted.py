@@ -9,7 +9,7 @@ from vllm.v1.request import Request
 
 from runtime_hooks.demo.engine import claim, sampling
 from runtime_hooks.demo.tiny import tokens
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.stream.outcome import ModeVerdict
 from tests_vllm.conftest import Clock, Make
 from tests_vllm.engine import Engine

@@ -29,7 +29,7 @@ from runtime_hooks.plugin.arming import ArmingError, arm, disarm
 from runtime_hooks.settings.config import Settings
 from runtime_hooks.settings.switch import REQUIRE
 from runtime_hooks.trace.faults import NotArmed
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.stream.outcome import ModeVerdict
 from tests_vllm.conftest import LONG_S, Make
 from tests_vllm.engine import Engine

@@ -8,7 +8,7 @@ from vllm import SamplingParams
 
 from runtime_hooks.demo.engine import claim
 from runtime_hooks.demo.tiny import BLOCK, tokens
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.stream.outcome import ModeVerdict
 from tests_vllm.conftest import Clock, Make
 from tests_vllm.engine import Engine

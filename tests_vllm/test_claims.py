@@ -12,7 +12,8 @@ import pytest
 
 from runtime_hooks.demo.engine import claim
 from runtime_hooks.trace.file import TraceFile
-from spec.claims.claim import Mode, TimeUnit
+from spec.claims.durations import TimeUnit
+from spec.claims.states import Mode
 from spec.stream.outcome import ModeVerdict
 from tests_vllm.conftest import LONG_S, Make
 

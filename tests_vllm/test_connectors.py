@@ -17,7 +17,7 @@ from runtime_hooks.engines import adapter_of, installed
 from runtime_hooks.engines.shared import hooking
 from runtime_hooks.settings.config import TAKEN
 from runtime_hooks.trace.names import name_of
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.stream.outcome import ModeVerdict
 from tests_vllm.actions import look, reset
 from tests_vllm.conftest import Make

@@ -13,7 +13,7 @@ from runtime_hooks.demo import tiny
 from runtime_hooks.demo.engine import claim, sampling
 from runtime_hooks.engines import adapter_of, installed, package_of, v0_33
 from runtime_hooks.settings.config import TAKEN
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.stream.outcome import ModeVerdict
 from tests_vllm.architectures import ARCHITECTURES
 from tests_vllm.conftest import Make

@@ -13,7 +13,7 @@ import pytest
 from monitor.check.files import check
 from runtime_hooks.demo.tiny import tokens
 from runtime_hooks.engines import installed, package_of, v0_32
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import Bundle
 from spec.stream.outcome import ModeVerdict
 from tests_vllm.serve import Server, words

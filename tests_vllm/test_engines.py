@@ -16,7 +16,7 @@ from vllm.v1.core.sched.async_scheduler import AsyncScheduler
 from monitor.check.files import EXIT_CODES
 from runtime_hooks.demo.engine import claim
 from runtime_hooks.demo.tiny import tokens
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.stream.outcome import ModeVerdict
 from tests_vllm.conftest import Make
 from tests_vllm.drafts import NGRAMS, uncompiled

@@ -30,7 +30,7 @@ from runtime_hooks.demo.scenes import offloading
 from runtime_hooks.engines.shared.hook_points import POINTS
 from runtime_hooks.engines.shared.worker import CheckedWorker
 from runtime_hooks.settings.config import Drill
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import Bundle
 from spec.stream.outcome import ModeVerdict
 from tests.runtime_hooks.envelopes import retain, setting, span

@@ -17,7 +17,7 @@ from runtime_hooks.demo.tiny import tokens
 from runtime_hooks.engines import adapter_of, installed
 from runtime_hooks.engines.shared.offload import OffloadHooks
 from runtime_hooks.settings.config import TAKEN, Drill
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import Bundle
 from spec.stream.outcome import ModeVerdict
 from tests_vllm.actions import reset

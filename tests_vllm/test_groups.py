@@ -15,7 +15,7 @@ from runtime_hooks.demo.engine import claim, sampling
 from runtime_hooks.demo.tiny import tokens
 from runtime_hooks.engines import adapter_of, installed, package_of, v0_31
 from runtime_hooks.settings.config import TAKEN
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.events.alphabet import Kind
 from spec.language.verdicts import Verdict
 from spec.stream.outcome import ModeVerdict

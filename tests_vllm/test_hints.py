@@ -10,7 +10,7 @@ from vllm.v1.kv_hints import KvHintAction, KvHintsEnvelope
 from runtime_hooks.claims.hints import RETAIN, SET_PRIORITY
 from runtime_hooks.demo.engine import claim
 from runtime_hooks.demo.tiny import tokens
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.stream.outcome import ModeVerdict
 from tests.runtime_hooks.envelopes import envelope, retain, setting, span
 from tests_vllm.conftest import Make

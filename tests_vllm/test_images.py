@@ -15,7 +15,7 @@ from monitor.check import files
 from runtime_hooks.demo.engine import claim, without_epoch
 from runtime_hooks.demo.tiny import tokens
 from runtime_hooks.engines import adapter_of, installed
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import Bundle
 from spec.stream.outcome import ModeVerdict
 from tests_vllm.conftest import Make

@@ -9,7 +9,7 @@ from vllm.v1.kv_hints import KvHintAction, KvHintsEnvelope
 from runtime_hooks import claims
 from runtime_hooks.demo.engine import claim
 from runtime_hooks.demo.tiny import tokens
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.stream.outcome import ModeVerdict
 from tests_vllm.conftest import Make
 from tests_vllm.engine import Engine

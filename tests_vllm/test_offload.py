@@ -16,7 +16,7 @@ from runtime_hooks.engines.shared.offload import OffloadHooks
 from runtime_hooks.engines.shared.worker import FAILED_STORES
 from runtime_hooks.engines.shared.wraps import Wraps
 from runtime_hooks.settings.config import Drill
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.stream.outcome import ModeVerdict
 from tests_vllm.conftest import Make
 from tests_vllm.engine import Engine

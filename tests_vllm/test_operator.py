@@ -15,7 +15,7 @@ from runtime_hooks.__main__ import main
 from runtime_hooks.control.folder import sockets
 from runtime_hooks.demo.engine import claim
 from runtime_hooks.demo.tiny import tokens
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import Bundle
 from spec.stream.outcome import ModeVerdict
 from tests_vllm.conftest import Keep, Make

@@ -19,7 +19,7 @@ from runtime_hooks.engines import adapter_of, installed
 from runtime_hooks.settings.config import TAKEN
 from runtime_hooks.trace.faults import LOG
 from runtime_hooks.trace.names import name_of
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.stream.outcome import ModeVerdict
 from tests_vllm.actions import held, look, reset, used
 from tests_vllm.conftest import LONG_S, Make

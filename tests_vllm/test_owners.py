@@ -12,7 +12,7 @@ from urllib.request import Request, urlopen
 from monitor.check.files import check
 from runtime_hooks.demo.engine import claim
 from runtime_hooks.demo.tiny import tokens
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import Bundle
 from spec.stream.outcome import ModeVerdict
 from tests.runtime_hooks.envelopes import retain, span

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.stream.outcome import ModeVerdict
 from tests_vllm.conftest import Clock, Make
 from tests_vllm.engine import Engine

@@ -23,7 +23,7 @@ import pytest
 from monitor.check.files import check
 from runtime_hooks.demo.tiny import tokens
 from runtime_hooks.routing.rank import Rank, rank_in
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import Bundle
 from spec.stream.outcome import ModeVerdict
 from tests_vllm.conftest import Keep

@@ -15,7 +15,7 @@ from runtime_hooks.claims.outliving import lock
 from runtime_hooks.demo.engine import claim
 from runtime_hooks.demo.tiny import tokens
 from runtime_hooks.engines import adapter_of, installed
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import Bundle
 from spec.events.alphabet import Kind
 from spec.stream.outcome import ModeVerdict

@@ -35,7 +35,7 @@ from runtime_hooks.routing.router import (
 )
 from runtime_hooks.routing.routes import RouteLog, RouteTable
 from runtime_hooks.settings.config import Drill, Routing
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.events.alphabet import Kind
 from spec.stream.outcome import ModeVerdict
 from tests_vllm.conftest import Make

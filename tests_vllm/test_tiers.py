@@ -14,7 +14,7 @@ from runtime_hooks.demo.scenes import offloading
 from runtime_hooks.demo.tiny import BLOCK, DEVICE, tokens
 from runtime_hooks.engines import adapter_of, installed
 from runtime_hooks.settings.config import TAKEN, Drill
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.stream.outcome import ModeVerdict
 from tests_vllm.actions import look, reset
 from tests_vllm.architectures import configured

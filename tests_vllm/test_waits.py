@@ -10,7 +10,7 @@ from vllm import SamplingParams
 from runtime_hooks.demo.engine import claim
 from runtime_hooks.demo.tiny import tokens
 from runtime_hooks.engines.shared.refusals import OVERSIZED_REASON
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.stream.outcome import ModeVerdict
 from tests_vllm.conftest import Clock, Make
 from tests_vllm.engine import Engine, unchecked

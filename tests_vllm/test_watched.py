@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from runtime_hooks.demo.engine import claim
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.stream.outcome import ModeVerdict
 from tests_vllm.conftest import Make
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from runtime_hooks.demo.engine import claim
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.events.alphabet import Kind
 from tests_vllm.actions import counters, look
 from tests_vllm.rows import Row, Twin, drill, twins

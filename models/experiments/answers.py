@@ -168,11 +168,9 @@ def answers() -> Experiment:
         source="*Resident KV Claims*, sections 3.5, 5.2 and 7, tables 5, 8 and 11",
         inputs=(
             f"The paper's: {RESIDENT} resident blocks, {_ACTIVE} active ones in chunks of "
-            f"{shown(_CHUNKS)}, {USABLE} usable. Assumed, in prefills of one block: a copy to or "
-            f"from a tier {PRICES.copy}, a refusal {PRICES.refusal}, a delay {PRICES.delay}, "
-            f"another engine {PRICES.route}, a block more {PRICES.block}. A lost block is computed "
-            "again if the claim is used again. Regret is the cost beyond the oracle's, which knows "
-            "this probability."
+            f"{shown(_CHUNKS)}, {USABLE} usable. Assumed, in prefills of one block: {_ASSUMED}. A "
+            "lost block is computed again if the claim is used again. Regret is the cost beyond "
+            "the oracle's, which knows this probability."
         ),
         head=(
             "answer",
@@ -219,8 +217,14 @@ def answers() -> Experiment:
                 )
             },
             "turns": {str(best): used for best, used in turns.items()},
+            "assumed": _ASSUMED,
         },
     )
 
 
 _CHUNKS: Final = Micro().chunks
+_ASSUMED: Final = (
+    f"a copy to or from a tier {PRICES.copy}, a refusal {PRICES.refusal}, a delay {PRICES.delay}, "
+    f"another engine {PRICES.route}, a block more {PRICES.block}"
+)
+"""Prices in prefills of one block."""

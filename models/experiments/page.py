@@ -76,7 +76,7 @@ def _section(found: Experiment) -> str:
         f"Source: {found.source}. Inputs: {found.inputs}\n",
     ]
     if found.plot:
-        parts.append(f"![{found.finding}]({FOLDER}/{found.name}.svg)\n")
+        parts.append(f"![{found.title}]({FOLDER}/{found.name}.svg)\n")
     for head, rows in ((found.head, found.rows), found.more):
         if rows:
             parts.append(table(head, rows) + "\n")

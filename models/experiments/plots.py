@@ -23,6 +23,7 @@ from models.plotting import (
     PURPLE,
     VERMILION,
     apart,
+    assumed,
     canvas,
 )  # fmt: skip
 
@@ -118,9 +119,7 @@ def _materialization(plot: Mapping[str, Any]) -> Any:
     axes.axhline(plot["threshold"], color=INK, lw=1.2, ls=(0, (4, 3)))
     axes.text(len(policies) - 0.42, plot["threshold"] + 0.8, "threshold", ha="right", va="bottom")
     for row, value in enumerate(plot["values"]):
-        axes.text(
-            row, 47, f"value {value}", ha="center", weight="bold", color=INK if value else GREY
-        )
+        axes.text(row, 47, f"value {value}", ha="center", color=INK if value else GREY)
     axes.set(
         xticks=range(len(policies)),
         xticklabels=[each.replace(" fair", "\nfair").replace(", ", ",\n") for each in policies],
@@ -138,6 +137,7 @@ def _materialization(plot: Mapping[str, Any]) -> Any:
         bbox_to_anchor=(1.0, 0.55),
         handlelength=1.2,
     )
+    assumed(figure, plot["assumed"])
     return figure
 
 
@@ -165,9 +165,10 @@ def _answers(plot: Mapping[str, Any]) -> Any:
         xlim=(0, 1),
         ylim=(0, 108),
         xlabel="probability that the claim is used again",
-        ylabel="cost, in prefills of one block",
+        ylabel="cost (assumed), in prefills of one block",
     )
     axes.set_title("The cheapest answer depends on how likely the claim is used again")
+    assumed(figure, plot["assumed"])
     return figure
 
 

@@ -221,6 +221,10 @@ def materialization() -> Experiment:
             "spans": [span.name for span in CARRIER],
             "threshold": CARRIER[0].threshold,
             "values": [value_of(CARRIER, leading) for leading in found.values()],
+            "assumed": (
+                f"{USABLE} usable blocks, C of {CARRIER[2].blocks} blocks, "
+                f"and the values of spans: {shown(tuple(span.value for span in CARRIER))}"
+            ),
         },
         more=(
             ("reading of a fair share", "what is varied", "divisions", "give it", "nearest"),

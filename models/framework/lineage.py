@@ -1,6 +1,6 @@
 """Derives from a trace of the plugin what prompts hold, and which of them begin alike.
 
-A trace names no content. That a prompt begins like another one follows from a claim that both
+Content keys are not used. That a prompt begins like another one follows from a claim that both
 looked up, or from the first blocks that a request did not compute: it found them, so they hold
 what an earlier prompt begins with (`models.framework.beginnings`). Where several prompts, or none,
 may be that one, it is left open, and each possibility is tried.

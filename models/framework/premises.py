@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from spec.claims.states import Mode
-from spec.contract.modes import Depth
+from spec.contract.supply import Depth
 from spec.lowering.depths import PRECONDITIONS
 from spec.lowering.descriptor import SCHEMA, Descriptor
 from spec.lowering.obligations import RELEVANT_ORDER

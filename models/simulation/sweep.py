@@ -262,7 +262,7 @@ def figure_of(axes: Sequence[Axis], points: Sequence[Point], form: str) -> bytes
             axes_.set_xlabel(across.name if others else _LABELS.get(across.name, across.name))
             axes_.grid(axis="y", color=plotting.PALE, lw=0.8)
         made[0][0].set_ylim(0, max(1.0, *(105 * point.summary.saved for point in points)))
-        made[0][0].set_ylabel("prompt tokens not computed, %")
+        made[0][0].set_ylabel("tokens not computed, % of\nserved requests' prompt tokens")
         title = textwrap.fill(finding(points), _TITLE)
         figure.suptitle(title, x=0.01, ha="left", weight="bold", fontsize=12.5)
         figure.legend(

@@ -54,7 +54,7 @@ def pages() -> dict[str, str]:
     return {
         "samples.md": _HEAD + _samples_page(),
         **{
-            f"obligations/{name}.md": f"{_HEAD}{obligation_page(observer, *_sections(name))}\n"
+            f"obligations/{name}.md": f"{_HEAD}{obligation_page(observer, *_sections(name))}"
             for name, observer in OBLIGATIONS.items()
         },
     }

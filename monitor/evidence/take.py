@@ -24,6 +24,7 @@ from monitor.pressure.judge import Influence, decide
 from monitor.pressure.run import run_in
 from spec.claims.claim import MAX_ID
 from spec.contract.modes import MODES, Bundle
+from spec.contract.supply import Order
 from spec.digest import spec_digest
 from spec.events.alphabet import Kind
 from spec.files.yaml_text import MOST_BYTES
@@ -32,7 +33,7 @@ from spec.language.prose import counted, printable
 from spec.language.verdicts import Verdict
 from spec.lowering.evidence import MOST_FILES, SCHEMA, EvidenceFile, Shown, TraceFile, Unshown
 from spec.lowering.obligations import RELEVANT_ORDER
-from spec.lowering.vocabulary import ATOMS_FOR, Order
+from spec.lowering.vocabulary import ATOMS_FOR
 from spec.stream.breaks import Limits
 
 if TYPE_CHECKING:

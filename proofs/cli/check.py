@@ -122,7 +122,7 @@ def check(
             )
         from proofs.cli.runtimes import run_runtime_check
 
-        one = Mode(resolve(name, list(Mode), what="mode"))
+        one = resolve(name, Mode, what="mode")
         raise typer.Exit(run_runtime_check(one, of_runtime, form, verbose=verbose))
     special = None if name is None else resolve(name, _SUBJECTS, what="mode")
     if special in (_LOWERING, _CAPACITY, _FRAME):
@@ -139,8 +139,8 @@ def check(
     from spec.contract.modes import Bundle
 
     modes = _modes(name, every)
-    chosen = Bundle(resolve(bundle, list(Bundle), what="bundle"))
-    by = EngineName(resolve(engine, list(EngineName), what="engine"))
+    chosen = resolve(bundle, Bundle, what="bundle")
+    by = resolve(engine, EngineName, what="engine")
     if not 1 <= depth <= _DEEPEST:
         raise SpecError(f"--depth is {depth}", f"give a number of events from 1 to {_DEEPEST}")
     if certificate is not None and by not in _CERTIFIABLE:
@@ -183,7 +183,7 @@ def _run_special(
     if name == _FRAME:
         from proofs.checks.frame.command import run_frame
 
-        chosen = dict.fromkeys(Mode(resolve(each, list(Mode), what="mode")) for each in more)
+        chosen = dict.fromkeys(resolve(each, Mode, what="mode") for each in more)
         return run_frame(list(chosen or Mode), form, junit, verbose=verbose)
     if name == _LOWERING:
         from proofs.lowering.command import run_check
@@ -195,4 +195,4 @@ def _run_special(
 def _modes(mode: str | None, every: bool) -> list[Mode]:
     if every == (mode is not None):
         raise SpecError("name one mode, or use --all", called("proofs check hard_protected"))
-    return list(Mode) if mode is None else [Mode(resolve(mode, list(Mode), what="mode"))]
+    return list(Mode) if mode is None else [resolve(mode, Mode, what="mode")]

@@ -109,7 +109,7 @@ def _chosen(name: str | None, mode: str | None) -> list[tuple[str, Inference]]:
         if name is None
         else [resolve(name, list(RUNTIMES), what="runtime", listed="models list")]
     )
-    wanted = None if mode is None else Mode(resolve(mode, list(Mode), what="mode"))
+    wanted = None if mode is None else resolve(mode, Mode, what="mode")
     found = [
         (each, inference)
         for each in names

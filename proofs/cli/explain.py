@@ -50,7 +50,7 @@ def explain_trace(
     Exit 0: kept. 1: violated. 2: bad input. 3: inconclusive.
     """
     judged_by = mode_asked(mode)
-    of_bundle = Bundle(resolve(bundle, Bundle, what="bundle"))
+    of_bundle = resolve(bundle, Bundle, what="bundle")
     check_target(output, reads=[trace])
     story = explain(trace, judged_by, of_bundle, claim=claim)
     text = as_page(story) if form is Format.TEXT else json_page(story).decode()

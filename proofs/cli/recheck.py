@@ -45,7 +45,7 @@ def _recheck(
     Exit 0: it holds. 1: it fails. 2: corrupt, modified, or made for another
     specification. 3: unknown.
     """
-    chosen = Solver(resolve(solver, list(Solver), what="solver"))
+    chosen = resolve(solver, Solver, what="solver")
     with Working("recheck") as status:
         found = recheck(
             folder, chosen, progress=lambda a: status.update(f"recheck: {a.mode} {a.page}")

@@ -7,8 +7,9 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from models.framework.premises import shows
-from spec.contract.modes import Bundle, Depth
+from spec.contract.modes import Bundle
 from spec.contract.obligations import OBLIGATIONS
+from spec.contract.supply import Depth
 from spec.lowering.counting import lacks
 from spec.lowering.relation import lower
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 from proofs.labels.view import SCHEMA, Change, Changes, Rows, RowView
 from spec.claims.states import Mode
-from spec.contract.modes import Bundle, Depth
+from spec.contract.modes import Bundle
+from spec.contract.supply import Depth
 from spec.digest import spec_digest
 from spec.files.json_text import decode_json
 from spec.language.called import called

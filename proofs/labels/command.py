@@ -19,7 +19,8 @@ from spec.claims.states import Mode
 from spec.cli.arguments import path_option
 from spec.cli.common import Code, OutputOption, json_page, print_text, write_output
 from spec.cli.layout import Page, Plain, paper, rendered
-from spec.contract.modes import Bundle, Depth
+from spec.contract.modes import Bundle
+from spec.contract.supply import Depth
 from spec.files.writing import check_apart, check_target
 from spec.language.errors import SpecError
 from spec.language.prose import counted
@@ -100,9 +101,9 @@ def _lower(
     Exit 0: labelled. 1: a label fell since --against. 2: bad input. 3: every row is unknown.
     """
     found = descriptors(named or [], every)
-    of_mode = None if mode is None else Mode(resolve(mode, Mode, what="mode"))
-    at = None if depth is None else Depth(resolve(depth, Depth, what="depth"))
-    of_bundle = Bundle(resolve(bundle, Bundle, what="bundle"))
+    of_mode = None if mode is None else resolve(mode, Mode, what="mode")
+    at = None if depth is None else resolve(depth, Depth, what="depth")
+    of_bundle = resolve(bundle, Bundle, what="bundle")
     if evidence is not None and len(found.descriptors) != 1:
         raise SpecError("--evidence is about one runtime", "name one descriptor")
     check_apart(o=output, html=html)

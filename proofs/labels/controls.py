@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import ValidationError
 
+from spec.contract.supply import Atom
 from spec.lowering.descriptor import Descriptor
 from spec.lowering.obligations import RELEVANT_ORDER
 from spec.lowering.relation import lower
-from spec.lowering.vocabulary import ATOMS_FOR, POSITIVE, Atom, Basis, ClaimScope, Scope, Status
+from spec.lowering.vocabulary import ATOMS_FOR, POSITIVE, Basis, ClaimScope, Scope, Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -12,7 +12,7 @@ from monitor.evidence.joined import take_joined_evidence
 from monitor.evidence.take import take_evidence
 from monitor.input.errors import InputError
 from spec.claims.states import Mode
-from spec.contract.modes import Depth
+from spec.contract.supply import Depth
 from spec.digest import spec_digest
 from spec.language.called import called
 from spec.language.errors import DocumentError, SpecError

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from spec import __version__
-from spec.contract.modes import Bundle, Depth
+from spec.contract.modes import Bundle
+from spec.contract.supply import Depth
 from spec.digest import spec_digest
 from spec.lowering.descriptor import Item, Observed
 from spec.lowering.places import elsewhere

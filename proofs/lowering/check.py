@@ -14,7 +14,8 @@ from proofs.lowering.theorems import prove, theorems
 from proofs.lowering.universe import Universe, read
 from spec import __version__
 from spec.claims.states import Mode
-from spec.contract.modes import Bundle, Depth
+from spec.contract.modes import Bundle
+from spec.contract.supply import Depth
 from spec.digest import spec_digest
 from spec.lowering.relation import lower
 

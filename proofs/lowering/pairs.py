@@ -18,11 +18,11 @@ from proofs.lowering.rules import ABSENT, READY, RELATES, UNREADY, Facts
 from proofs.lowering.statements import weaker
 from proofs.lowering.universe import Case, Universe
 from spec.claims.states import Mode
-from spec.contract.modes import MODES, Bundle, Depth
+from spec.contract.modes import MODES, Bundle
+from spec.contract.supply import Atom, Depth
 from spec.lowering import relation
 from spec.lowering.depths import LADDER
 from spec.lowering.obligations import REJECTED_WITHOUT
-from spec.lowering.vocabulary import Atom
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

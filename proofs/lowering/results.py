@@ -9,7 +9,8 @@ import yaml
 
 from proofs.lowering.universe import Compared
 from spec.claims.states import Mode
-from spec.contract.modes import Bundle, Depth
+from spec.contract.modes import Bundle
+from spec.contract.supply import Depth
 from spec.language.schemas import framed_schema
 
 if TYPE_CHECKING:

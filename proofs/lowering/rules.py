@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from spec.contract.modes import Depth
+from spec.contract.supply import Atom, Depth
 from spec.lowering.depths import LADDER, MAY_SUPPLY
 from spec.lowering.signals import TEMPTS
 from spec.lowering.vocabulary import (
@@ -12,7 +12,6 @@ from spec.lowering.vocabulary import (
     ATOMS_FOR,
     RUNS,
     AnchorKind,
-    Atom,
     Basis,
     ClaimScope,
     Label,

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from proofs.lowering.rules import Run
 from spec.claims.states import Mode
-from spec.contract.modes import Bundle, ConflictAction, Depth
+from spec.contract.modes import Bundle, ConflictAction
+from spec.contract.supply import Atom, Depth, Order
 from spec.lowering.depths import PRECONDITIONS
 from spec.lowering.descriptor import (
     SCHEMA,
@@ -29,16 +30,7 @@ from spec.lowering.evidence import SCHEMA as EVIDENCE_SCHEMA
 from spec.lowering.evidence import EvidenceFile, Shown
 from spec.lowering.obligations import RELEVANT_ORDER
 from spec.lowering.signals import Signal
-from spec.lowering.vocabulary import (
-    RUNS,
-    AnchorKind,
-    Atom,
-    Basis,
-    ClaimScope,
-    Order,
-    Scope,
-    Status,
-)
+from spec.lowering.vocabulary import RUNS, AnchorKind, Basis, ClaimScope, Scope, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

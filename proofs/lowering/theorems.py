@@ -12,10 +12,10 @@ from proofs.lowering.pairs import AXES, Claim, Pairs, Ways, only, pairs_of, sear
 from proofs.lowering.results import Proof, counterexample
 from proofs.lowering.rules import ABSENT, COUNTS
 from spec.claims.states import Mode
-from spec.contract.modes import Depth
+from spec.contract.supply import Atom, Depth
 from spec.lowering.depths import LADDER
 from spec.lowering.obligations import NEVER_BY_TELEMETRY
-from spec.lowering.vocabulary import POSITIVE, Atom, Label, Scope, Status, Subtype
+from spec.lowering.vocabulary import POSITIVE, Label, Scope, Status, Subtype
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -20,13 +20,14 @@ from proofs.lowering import rules, statements
 from proofs.lowering.rules import ABSENT, COUNTS, READY, RELATES, UNREADY, Facts, Run
 from proofs.lowering.statements import BEST, GOOD, SUPPORTED, Item_
 from spec.claims.states import Mode
-from spec.contract.modes import MODES, Bundle, Depth
+from spec.contract.modes import MODES, Bundle
 from spec.contract.obligations import OBLIGATIONS
+from spec.contract.supply import Atom, Depth, Order
 from spec.lowering import counting, relation
 from spec.lowering.depths import LADDER, PRECONDITIONS
 from spec.lowering.obligations import REJECTED_WITHOUT, RELEVANT_ORDER
 from spec.lowering.signals import Signal
-from spec.lowering.vocabulary import ATOMS_FOR, Atom, Label, Order, Status
+from spec.lowering.vocabulary import ATOMS_FOR, Label, Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

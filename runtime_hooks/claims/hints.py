@@ -11,8 +11,9 @@ from enum import StrEnum
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from spec.claims.claim import MAX_ID, MAX_PRIORITY, Mode
+from spec.claims.claim import MAX_ID, MAX_PRIORITY
 from spec.claims.durations import Duration, TimeUnit
+from spec.claims.states import Mode
 from spec.language.errors import ClaimError
 
 if TYPE_CHECKING:

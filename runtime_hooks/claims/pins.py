@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from runtime_hooks.claims.metadata import DEFAULT_OWNER, check_caller
-from spec.claims.claim import MAX_ID, Mode
+from spec.claims.claim import MAX_ID
+from spec.claims.states import Mode
 from spec.language.errors import ClaimError
 
 if TYPE_CHECKING:

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from runtime_hooks.claims.inbox import Inbox
     from runtime_hooks.claims.metadata import ModeChange
     from runtime_hooks.claims.qualified import ClaimNames
-    from spec.claims.claim import CacheIdentity, Mode, ResidentClaim
+    from spec.claims.claim import CacheIdentity, ResidentClaim
+    from spec.claims.states import Mode
 
 __all__ = ["MOST", "Preregistration", "Ticket"]
 

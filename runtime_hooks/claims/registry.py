@@ -16,9 +16,9 @@ from runtime_hooks.claims.owners import Owners
 from runtime_hooks.claims.qualified import ClaimNames
 from runtime_hooks.claims.used_ids import UsedIds
 from runtime_hooks.settings.config import TAKEN
-from spec.claims.claim import Instant, Mode
-from spec.claims.durations import TimeUnit
-from spec.claims.lifecycle import RUNTIME, TRIGGERS, Actor
+from spec.claims.durations import Instant, TimeUnit
+from spec.claims.lifecycle import RUNTIME, Actor
+from spec.claims.states import TRIGGERS, Mode
 from spec.events.alphabet import Kind
 from spec.language.errors import SpecError
 

@@ -44,7 +44,8 @@ if TYPE_CHECKING:
     from runtime_hooks.trace.emitter import Emitter
     from runtime_hooks.tracking.offloaded import OffloadTracker
     from runtime_hooks.tracking.tracker import BlockTracker
-    from spec.claims.claim import CacheIdentity, ResidentClaim, TimeUnit
+    from spec.claims.claim import CacheIdentity, ResidentClaim
+    from spec.claims.durations import TimeUnit
 
 __all__ = ["Admission"]
 

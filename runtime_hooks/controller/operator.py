@@ -269,7 +269,7 @@ class Operator:
             copied=len(entry.stored),
             restores=entry.restores,
             steps=[
-                StepView(each.what, str(each.by), each.dest.value)
+                StepView(each.trigger, str(each.by), each.dest.value)
                 for each in entry.lifecycle.history
             ],
             ends=self._ends(entry),

@@ -19,7 +19,7 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails
 
-from spec.claims.durations import MAX_TIME, Duration, Instant, TimeUnit
+from spec.claims.durations import Duration, Instant
 from spec.claims.predicates import (
     MAX_BLOCKS,
     ContiguousRange,
@@ -32,24 +32,14 @@ from spec.language.errors import ClaimError, DescriptorError, PredicateError, Sp
 from spec.language.suggest import did_you_mean
 
 __all__ = [
-    "MAX_BLOCKS",
     "MAX_ID",
     "MAX_PRIORITY",
-    "MAX_TIME",
     "CacheIdentity",
     "ClaimDecision",
-    "ContiguousRange",
     "Decision",
-    "Duration",
-    "Instant",
-    "LeadingPrefixAtLeast",
-    "MaterializationPredicate",
-    "Mode",
     "Problem",
     "ResidentClaim",
-    "TimeUnit",
     "explain",
-    "parse_predicate",
     "problems",
 ]
 
@@ -112,13 +102,13 @@ Predicate = Annotated[
 ]
 
 
-class _Record(BaseModel):
+class Record(BaseModel):
     """A value that cannot be changed, with no fields but its own."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class CacheIdentity(_Record):
+class CacheIdentity(Record):
     """Which cached blocks are the same blocks: two identities share KV only if equal.
 
     `namespace` is always given; the empty string says that there is no salt. `block_size` is in
@@ -135,7 +125,7 @@ class CacheIdentity(_Record):
     kv_format: Identifier | None = None
 
 
-class ResidentClaim(_Record):
+class ResidentClaim(Record):
     """A request that the runtime keep an object's KV for reuse. `footprint_blocks` is in blocks.
 
     The predicate is a predicate or its text; tokens in the text are counted in blocks of the
@@ -193,7 +183,7 @@ class ResidentClaim(_Record):
         return value
 
 
-class ClaimDecision(_Record):
+class ClaimDecision(Record):
     """The runtime's answer to one claim, at an instant that says its unit.
 
     A rejection and a condition need a reason. Source: Resident KV Claims, table 2.
@@ -231,7 +221,7 @@ _REPR.maxstring = _REPR.maxother = 60
 
 def explain(error: ValidationError) -> list[str]:
     """One line for each problem of `error`: `field.path: reason (got X); hint`."""
-    return [problem.line for problem in problems(error)]
+    return [problem.line() for problem in problems(error)]
 
 
 class Problem(NamedTuple):
@@ -245,17 +235,12 @@ class Problem(NamedTuple):
     detail: ErrorDetails
     fields: tuple[str, ...]
 
-    @property
-    def line(self) -> str:
-        """Path, reason and hint; made when it is asked for, since there may be very many."""
-        return self._line(shows=True)
+    def line(self, *, private: bool = False) -> str:
+        """Path, reason and hint; made when it is asked for, since there may be very many.
 
-    @property
-    def quiet_line(self) -> str:
-        """The same without the value, which may be private."""
-        return self._line(shows=False)
-
-    def _line(self, *, shows: bool) -> str:
+        Args:
+            private: leave out the value.
+        """
         cause = self.detail.get("ctx", {}).get("error")
         where = ".".join(_part(part) for part in self.path) or "(the whole)"
         got = "nothing" if self.missing else _shown(self.detail["input"])
@@ -265,7 +250,7 @@ class Problem(NamedTuple):
             reason, hint = cause.cause, cause.remedy
         else:
             reason, hint = self.detail["msg"], _hint(self.detail, self.fields)
-        value = f" (got {got})" if shows else ""
+        value = "" if private else f" (got {got})"
         return f"{where}: {reason}{value}" + (f"; {hint}" if hint else "")
 
 

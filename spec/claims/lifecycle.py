@@ -3,58 +3,44 @@
 from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from transitions import Machine
 
-from spec.claims.claim import Instant, ResidentClaim, TimeUnit
+from spec.claims.claim import ResidentClaim
+from spec.claims.durations import Instant
 from spec.claims.states import (
     OWNER_TRIGGERS,
-    RESPONSIBLE,
     RUNTIME_TRIGGERS,
-    TERMINAL,
     TRANSITIONS,
     TRIGGERS,
     ClaimState,
     Mode,
-    Transition,
     next_state,
 )
 from spec.language.errors import LifecycleError, OwnershipError
 from spec.language.suggest import did_you_mean
 
 __all__ = [
-    "OWNER_TRIGGERS",
-    "RESPONSIBLE",
     "RUNTIME",
-    "RUNTIME_TRIGGERS",
-    "TERMINAL",
-    "TRANSITIONS",
-    "TRIGGERS",
     "Actor",
     "Caller",
     "ClaimLifecycle",
-    "ClaimState",
     "Entry",
     "Runtime",
-    "Transition",
     "is_escalation",
-    "next_state",
 ]
 
 
-_RANK: Final[Mapping[Mode, int]] = MappingProxyType(
-    {
-        Mode.BEST_EFFORT: 0,
-        Mode.SOFT_PRIORITY: 1,
-        Mode.DEMOTABLE: 2,
-        Mode.EXPIRING: 2,
-        Mode.OFFLOADABLE: 2,
-        Mode.ROUTED_REUSE: 2,
-        Mode.HARD_PROTECTED: 3,
-    }
-)
+_RANK: Final[Mapping[Mode, int]] = {
+    Mode.BEST_EFFORT: 0,
+    Mode.SOFT_PRIORITY: 1,
+    Mode.DEMOTABLE: 2,
+    Mode.EXPIRING: 2,
+    Mode.OFFLOADABLE: 2,
+    Mode.ROUTED_REUSE: 2,
+    Mode.HARD_PROTECTED: 3,
+}
 
 
 def is_escalation(old: Mode, new: Mode) -> bool:
@@ -90,14 +76,11 @@ RUNTIME: Final = Runtime()
 
 @dataclass(frozen=True)
 class Entry:
-    """One thing that happened: a step (`what` is its trigger) or a `mode_changed`."""
+    """A step that was taken."""
 
-    what: str
+    trigger: str
     by: Actor
-    source: ClaimState
     dest: ClaimState
-    mode: Mode
-    now: Instant | None
 
 
 class _Model:
@@ -110,11 +93,10 @@ class _Model:
 class ClaimLifecycle:
     """One claim on its way through TRANSITIONS, with the rules of who may do what.
 
-    Of callers only the owning scope may demote, release or expire; anyone may raise the mode, only
-    the owner may change it otherwise. The runtime sends every other report, may demote a demotable
-    claim, or a hard_protected one while `pressed`, and may expire one whose duration, counted from
-    the commitment, has passed. `claim_harmed` and the refusal of active requests end no
-    responsibility.
+    Of callers only the owning scope may demote, release or expire. The runtime sends every other
+    report, may demote a demotable claim, or a hard_protected one while `pressed`, and may expire
+    one whose duration, counted from the commitment, has passed. `claim_harmed` and the refusal of
+    active requests end no responsibility.
     Source: Resident KV Claims, section 3.3 and table 4; design, section 2.
 
     Args:
@@ -132,7 +114,6 @@ class ClaimLifecycle:
 
     def __init__(self, claim: ResidentClaim, *, history: int | None = None) -> None:
         self.claim = claim
-        self._mode = claim.protection_mode
         self.pressed = False
         """Whether a request in hand is in a standing conflict with the responsible claims."""
         self._accepted_at: Instant | None = None
@@ -152,16 +133,6 @@ class ClaimLifecycle:
     def state(self) -> ClaimState:
         """Where the claim stands."""
         return ClaimState(self._model.state)
-
-    @property
-    def mode(self) -> Mode:
-        """How the claim is protected now."""
-        return self._mode
-
-    @property
-    def responsible(self) -> bool:
-        """Whether the runtime answers for the claim."""
-        return self.state in RESPONSIBLE
 
     @property
     def history(self) -> tuple[Entry, ...]:
@@ -196,35 +167,12 @@ class ClaimLifecycle:
                 f"{tried}, but the lifecycle has no such transition", self._remedy(by)
             )
         self._check_clock(trigger, by, now, tried)
-        source = self.state
         self._machine.events[trigger].trigger(self._model)
         if trigger == "claim_accepted":
             self._accepted_at = now
-        self._record(trigger, by, source, now)
+        self._last = now or self._last
+        self._history.append(Entry(trigger, by, self.state))
         return self.state
-
-    def change_mode(self, mode: Mode, *, by: Actor, now: Instant | None = None) -> Mode:
-        """Protect the claim by `mode` from now on; the mode it already has changes nothing.
-
-        Raises OwnershipError if `by` is not the owner and this is no escalation, LifecycleError
-        if the claim has ended, has no duration to expire at, or the clock is wrong.
-        """
-        tried = f"{by} tried to change {self._mode} to {mode} in state {self.state}"
-        if self.state in TERMINAL:
-            raise LifecycleError(f"{tried}, but the claim has ended", "submit a new claim")
-        if mode is self._mode:
-            return mode
-        if not is_escalation(self._mode, mode) and not self._owned(by):
-            raise OwnershipError(
-                f"{tried}, but another caller may only raise the protection",
-                f"ask the owning scope {self.claim.owner_scope!r}",
-            )
-        if mode is Mode.EXPIRING and self.claim.duration is None:
-            raise LifecycleError(f"{tried}, but it has no duration", "claim it with a duration")
-        self._check_clock("mode_changed", by, now, tried)
-        self._mode = mode
-        self._record("mode_changed", by, self.state, now)
-        return mode
 
     def _owned(self, by: Actor) -> bool:
         return isinstance(by, Caller) and by.scope == self.claim.owner_scope
@@ -237,9 +185,10 @@ class ClaimLifecycle:
             return None if self._owned(by) else f"{self.claim.owner_scope!r} owns the claim"
         if trigger not in RUNTIME_TRIGGERS:
             return "only the owner may release"
-        relaxes = self._mode is Mode.HARD_PROTECTED and self.pressed
-        if trigger == "claim_demoted" and self._mode is not Mode.DEMOTABLE and not relaxes:
-            return f"the runtime may demote only demotable claims, and this one is {self._mode}"
+        mode = self.claim.protection_mode
+        relaxes = mode is Mode.HARD_PROTECTED and self.pressed
+        if trigger == "claim_demoted" and mode is not Mode.DEMOTABLE and not relaxes:
+            return f"the runtime may demote only demotable claims, and this one is {mode}"
         if trigger == "claim_expired" and self.claim.duration is None:
             return "the runtime may expire only a claim with a duration"
         return None
@@ -248,34 +197,25 @@ class ClaimLifecycle:
         may = ", ".join(self.allowed(by))
         return f"allowed to it now: {may}" if may else "nothing is allowed to it now"
 
-    def _check_clock(self, what: str, by: Actor, now: Instant | None, tried: str) -> None:
+    def _check_clock(self, trigger: str, by: Actor, now: Instant | None, tried: str) -> None:
         """Raises LifecycleError if `now` is missing, of another unit, earlier or too early."""
         duration = self.claim.duration
-        timed = what == "claim_accepted" or (what == "claim_expired" and by == RUNTIME)
+        expires = trigger == "claim_expired" and by == RUNTIME
+        timed = trigger == "claim_accepted" or expires
         if now is None:
             if timed and duration is not None:
                 raise LifecycleError(f"{tried} without a time", f"give now in {duration.unit}")
             return
-        unit = self._unit()
-        if unit is not None and now.unit is not unit:
-            raise LifecycleError(f"{tried} at {now}, on another clock", f"give now in {unit}")
+        clock = duration or self._last
+        if clock is not None and now.unit is not clock.unit:
+            raise LifecycleError(f"{tried} at {now}, on another clock", f"give now in {clock.unit}")
         if self._last is not None and now.value < self._last.value:
             raise LifecycleError(f"{tried} at {now}, before {self._last}", "give a later time")
         start = self._accepted_at
-        if what != "claim_expired" or by != RUNTIME or duration is None or start is None:
+        if not expires or duration is None or start is None:
             return
         if not duration.over(since=start, now=now):
             raise LifecycleError(
                 f"{tried} at {now}, but {duration} from {start} have not elapsed",
                 "wait, or let the owner expire it",
             )
-
-    def _unit(self) -> TimeUnit | None:
-        """The unit of this claim's clock: its duration's, or else the first one used."""
-        if self.claim.duration is not None:
-            return self.claim.duration.unit
-        return None if self._last is None else self._last.unit
-
-    def _record(self, what: str, by: Actor, source: ClaimState, now: Instant | None) -> None:
-        self._last = now or self._last
-        self._history.append(Entry(what, by, source, self.state, self._mode, now))

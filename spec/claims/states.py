@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
-from types import MappingProxyType
 from typing import Final
 
 __all__ = [
@@ -131,7 +130,7 @@ TERMINAL: Final = frozenset(ClaimState) - {row.source for row in TRANSITIONS}
 RESPONSIBLE: Final = frozenset(_LIVE)
 """The states in which the runtime answers for the claim's predicate."""
 
-_NEXT: Final = MappingProxyType({(row.source, row.trigger): row.dest for row in TRANSITIONS})
+_NEXT: Final = {(row.source, row.trigger): row.dest for row in TRANSITIONS}
 
 
 def next_state(state: ClaimState, trigger: str) -> ClaimState | None:

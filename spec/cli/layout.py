@@ -51,7 +51,6 @@ class Plain(NamedTuple):
     """Output that is no terminal: so many columns, and no styles."""
 
     width: int = COLUMNS
-    is_terminal: bool = False
 
 
 Paper: TypeAlias = "Plain | Console"

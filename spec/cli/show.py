@@ -18,8 +18,8 @@ from spec.cli.screens import (
     put_word,
 )
 from spec.contract.interpretations import INTERPRETATIONS, Interpretation
-from spec.contract.modes import ModeSpec
-from spec.contract.names import MODES_BY_NAME, OTHER_NAMES
+from spec.contract.modes import MODES, ModeSpec
+from spec.contract.names import OTHER_NAMES
 from spec.contract.obligations import OBLIGATIONS
 from spec.docs.search import search
 from spec.docs.views import (
@@ -112,7 +112,7 @@ def find(text: str) -> _Shown:
     everything: dict[str, _Shown] = {
         **CODES,
         **WORDS,
-        **MODES_BY_NAME,
+        **{mode.value: spec for mode, spec in MODES.items()},
         **OBLIGATIONS,
         **interpretations,
     }

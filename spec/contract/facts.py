@@ -61,7 +61,6 @@ class Assumption(Struct, frozen=True):
     """`holds` of each event of a faithful stream; `broken` says what contradicts where it fails."""
 
     name: str
-    says: str
     holds: Term
     broken: str
 
@@ -81,39 +80,31 @@ ROOM: Final = "room for the predicate"
 FACTS_ARE_FACTS: tuple[Assumption, ...] = (
     Assumption(
         "one commitment",
-        "a registry commits only to a claim that it does not hold; in a mode without "
-        "acceptance, once",
         _of_mine(kind(Kind.CLAIM_COMMITTED), ~was.responsible & ~(c.watched & was.committed)),
         "the registry commits to a claim that it already holds, or held",
     ),
     Assumption(
         ROOM,
-        "the footprint committed has room for the predicate",
         _of_mine(kind(Kind.CLAIM_COMMITTED), c.threshold <= e.footprint),
         "the footprint committed is smaller than what the predicate needs",
     ),
     Assumption(
         "an entry to end",
-        "a registry ends an entry that it has: one under responsibility, one whose duration "
-        "is over, or one without a commitment",
         _of_mine(kind(Kind.CLAIM_RETIRED), was.responsible | ~was.committed | c.lapses),
         "the registry ends an entry that had ended before",
     ),
     Assumption(
         "copies of what was there",
-        "a copy is stored of a predicate that held at some time since the commitment",
         _of_mine(kind(Kind.STORE_FINISHED), was.there),
         "a copy was stored of blocks that were never there",
     ),
     Assumption(
         "a copy to lose",
-        "a copy that is lost existed",
         _of_mine(kind(Kind.HOST_COPY_LOST), was.copied),
         "a copy is lost that never existed",
     ),
     Assumption(
         "a copy to load",
-        "what is loaded had a copy at some time; a load may fail because there is none",
         _of_mine(kind(Kind.LOAD_FINISHED), was.copied),
         "a load is of a claim that never had a copy",
     ),

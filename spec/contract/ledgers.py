@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from spec.contract.vocabulary import c, e
+from spec.contract.vocabulary import Declared, c, e
 from spec.events.alphabet import BLOCKS_GONE, ENDS, Kind
 from spec.language.machine import Ledger, Register
 from spec.language.terms import Const, KindIn, Scope, Sort, Term, Var, conj, disj
@@ -79,18 +79,8 @@ _REQUEST = {
 }
 
 
-class _Registers:
-    def __init__(self, scope: Scope, sorts: Mapping[str, Sort]) -> None:
-        self._scope, self._sorts = scope, sorts
-
-    def __getattr__(self, name: str) -> Var:
-        if name not in self._sorts:
-            raise AttributeError(name)
-        return Var(self._scope, name, self._sorts[name])
-
-
-was, now = _Registers(Scope.WAS, _CLAIM), _Registers(Scope.NOW, _CLAIM)
-req_was, req = _Registers(Scope.REQ_WAS, _REQUEST), _Registers(Scope.REQ, _REQUEST)
+was, now = Declared(Scope.WAS, _CLAIM), Declared(Scope.NOW, _CLAIM)
+req_was, req = Declared(Scope.REQ_WAS, _REQUEST), Declared(Scope.REQ, _REQUEST)
 
 
 def kind(*kinds: Kind) -> Term:
@@ -107,12 +97,12 @@ def _registers(*names: str, sorts: Mapping[str, Sort]) -> tuple[Register, ...]:
     return tuple(Register(n, sorts[n], False if sorts[n] is _B else 0) for n in names)
 
 
-def usable(state: _Registers) -> Term:
+def usable(state: Declared) -> Term:
     """The predicate holds on the GPU, or, where the mode counts copies, with those in the tiers."""
     return (state.lead >= c.threshold) | (c.tiered & state.whole)
 
 
-def live(state: _Registers) -> Term:
+def live(state: Declared) -> Term:
     """Reports about the claim are owed: it is responsible, or watched and never committed."""
     return state.responsible | conj(c.watched, state.registered, ~state.committed)
 
@@ -246,7 +236,7 @@ def resident(own: Term, beside: Term = e.rest) -> Term:
     return was.responsible.ite(own - e.shared, Const(0)) + beside
 
 
-def conflict(own: Term, request: _Registers, beside: Term = e.rest) -> Term:
+def conflict(own: Term, request: Declared, beside: Term = e.rest) -> Term:
     """A standing conflict: the request fits an empty pool, and not beside the claims in it.
 
     Args:
@@ -260,12 +250,12 @@ def conflict(own: Term, request: _Registers, beside: Term = e.rest) -> Term:
     )
 
 
-def contends(own: Term, request: _Registers) -> Term:
+def contends(own: Term, request: Declared) -> Term:
     """Whether this claim takes part in such a conflict: it is responsible."""
     return was.responsible & conflict(own, request)
 
 
-def endures(own: Term, request: _Registers) -> Term:
+def endures(own: Term, request: Declared) -> Term:
     """A conflict with what was responsible from the arrival on; this claim has a part in it."""
     return conj(was.responsible, request.held, conflict(own, request, e.rest_since_arrival))
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from spec.language.machine import Observer
 
-__all__ = ["MODES", "REPORTED_BY", "Bundle", "ConflictAction", "Depth", "ModeSpec"]
+__all__ = ["MODES", "REPORTED_BY", "Bundle", "ConflictAction", "ModeSpec"]
 
 
 class Bundle(StrEnum):

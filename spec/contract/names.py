@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from spec.contract.modes import MODES, Bundle, ModeSpec
@@ -12,25 +11,20 @@ from spec.language.suggest import resolve
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+__all__ = ["OTHER_NAMES", "find_bundle", "find_mode"]
 
-__all__ = ["MODES_BY_NAME", "OTHER_NAMES", "find_bundle", "find_mode"]
-
-OTHER_NAMES: Final[Mapping[str, str]] = MappingProxyType(
-    {**{observer.code: observer.name for observer in OBLIGATIONS.values()}, **ALIASES}
-)
+OTHER_NAMES: Final[Mapping[str, str]] = {
+    **{observer.code: observer.name for observer in OBLIGATIONS.values()},
+    **ALIASES,
+}
 """The codes and the aliases of the obligations."""
 
 
 def find_mode(text: str) -> ModeSpec:
     """The mode called `text`; raises UnknownName."""
-    return MODES_BY_NAME[resolve(text, MODES_BY_NAME, what="mode")]
+    return MODES[resolve(text, MODES, what="mode")]
 
 
 def find_bundle(text: str) -> Bundle:
     """The bundle called `text`; raises UnknownName."""
-    return Bundle(resolve(text, Bundle, what="bundle"))
-
-
-MODES_BY_NAME: Final[Mapping[str, ModeSpec]] = MappingProxyType(
-    {mode.value: spec for mode, spec in MODES.items()}
-)
+    return resolve(text, Bundle, what="bundle")

@@ -7,16 +7,21 @@ The monitor computes these fields for each claim from the canonical stream
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from spec.language.terms import Scope, Sort, Var
 
-__all__ = ["CONSTANTS", "EVENT_FIELDS", "c", "e"]
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["CONSTANTS", "EVENT_FIELDS", "Declared", "c", "e"]
 
 
-class _Names:
+class Declared:
     """Attribute access to declared variables, so that a misspelt field fails at import."""
 
-    def __init__(self, scope: Scope, fields: dict[str, tuple[Sort, str]]) -> None:
-        self._vars = {name: Var(scope, name, sort) for name, (sort, _) in fields.items()}
+    def __init__(self, scope: Scope, sorts: Mapping[str, Sort]) -> None:
+        self._vars = {name: Var(scope, name, sort) for name, sort in sorts.items()}
 
     def __getattr__(self, name: str) -> Var:
         try:
@@ -133,5 +138,5 @@ CONSTANTS: dict[str, tuple[Sort, str]] = {
     "ranked": (_B, "the mode promises an order of losses, so each lost block is to be reported"),
 }
 
-e = _Names(Scope.EVENT, EVENT_FIELDS)
-c = _Names(Scope.CLAIM, CONSTANTS)
+e = Declared(Scope.EVENT, {name: sort for name, (sort, _) in EVENT_FIELDS.items()})
+c = Declared(Scope.CLAIM, {name: sort for name, (sort, _) in CONSTANTS.items()})

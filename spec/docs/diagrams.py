@@ -9,11 +9,10 @@ from enum import StrEnum
 from spec.claims.lifecycle import ClaimLifecycle
 from spec.claims.states import RESPONSIBLE, TERMINAL, ClaimState
 from spec.contract.modes import ModeSpec
-from spec.contract.obligations import ALIASES, OBLIGATIONS
 from spec.docs.wording import MUST, occasion
 from spec.language.machine import Guard, Observer
 from spec.language.verdicts import Verdict
-from spec.machines import Automaton, mode_machine
+from spec.machines import Automaton
 
 __all__ = [
     "GUARD_LOOKS",
@@ -178,17 +177,16 @@ def observer_diagram(observer: Observer) -> Diagram:
                 breaks.setdefault(dest if source == _ANY else source, []).append(line)
             else:
                 edges.append(Edge(source, dest, (line,)))
-    looks = [Look(state.verdict.value) for state in observer.states]
     nodes = [
         Node(
-            s.name,
-            s.name,
-            look,
-            s.says,
-            tuple(stays.get(s.name, ())),
-            tuple(breaks.get(s.name, ())),
+            state.name,
+            state.name,
+            Look(state.verdict.value),
+            state.says,
+            tuple(stays.get(state.name, ())),
+            tuple(breaks.get(state.name, ())),
         )
-        for s, look in zip(observer.states, looks, strict=True)
+        for state in observer.states
     ]
     if any(edge.source == _ANY for edge in edges):
         nodes.append(Node(_ANY, "any state", Look.ANY, "that is not violated"))
@@ -201,7 +199,7 @@ def observer_diagram(observer: Observer) -> Diagram:
         legend=tuple(
             (Look(verdict.value), verdict.value)
             for verdict in Verdict
-            if Look.__members__.get(verdict.name) in looks
+            if any(state.verdict is verdict for state in observer.states)
         ),
         note="rules are tried by number, and the first that applies is taken",
         initial=machine.initial,
@@ -282,8 +280,6 @@ _TALL = 6
 
 def mode_diagram(spec: ModeSpec) -> Diagram:
     """The bundle of a mode: each obligation with what must hold, and why it was added."""
-    machine = mode_machine((*spec.paper, *spec.added))
-    cards = {name: _card(spec, name) for name in machine.states}
     columns = 1 if len(spec.paper) < _TALL else 2
     groups = [Group("paper", "the bundle of the paper", spec.paper, columns)]
     if spec.added:
@@ -306,19 +302,19 @@ def mode_diagram(spec: ModeSpec) -> Diagram:
     return Diagram(
         title=f"The mode {spec.mode.value}",
         subtitle=spec.promise,
-        nodes=(*cards.values(), *notes),
+        nodes=(*(_card(spec, observer) for observer in spec.bundle()), *notes),
         groups=tuple(groups),
         legend=tuple(legend),
         below=tuple((name, notes[0].id) for name in tuple(spec.added)[-1:]),
     )
 
 
-def _card(spec: ModeSpec, name: str) -> Node:
-    observer = OBLIGATIONS[ALIASES.get(name, name)]
+def _card(spec: ModeSpec, observer: Observer) -> Node:
+    name = observer.name
     look = Look.CRITICAL if name in spec.critical else Look.OBLIGATION
     because = f"; added because {spec.added[name]}" if name in spec.added else ""
-    must = MUST.get(observer.name, observer.reason)
-    return Node(name, observer.name, look, must + because, mark=observer.code)
+    must = MUST.get(name, observer.reason)
+    return Node(name, name, look, must + because, mark=observer.code)
 
 
 GUARD_LOOKS = {

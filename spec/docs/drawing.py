@@ -52,10 +52,10 @@ def picture_for(path: Path | None, form: str | None) -> Picture:
     Raises UnknownName for a form that there is not, OutputError for a picture onto a terminal.
     """
     if form is not None:
-        picture = Picture(resolve(form, Picture, what="format", aliases=_OTHERS))
+        picture = resolve(form, Picture, what="format", aliases=_OTHERS)
     elif path is not None:
         suffix = path.suffix.removeprefix(".")
-        picture = Picture(resolve(suffix, Picture, what="format with suffix", aliases=_OTHERS))
+        picture = resolve(suffix, Picture, what="format with suffix", aliases=_OTHERS)
     else:
         return Picture.MERMAID
     if path is None and picture in {Picture.PNG, Picture.PDF} and sys.stdout.isatty():

@@ -12,7 +12,7 @@ from spec.claims.states import (
     ClaimState,
 )
 from spec.docs.diagrams import lifecycle_diagram
-from spec.docs.markdown import fence, table
+from spec.docs.markdown import codes, fence, page, table
 from spec.docs.mermaid import to_mermaid
 from spec.events.alphabet import KINDS, Kind, Role
 from spec.events.canonical import MARKS, MOST_GROUPS, SCHEMA, Mark
@@ -55,7 +55,7 @@ def events_page() -> str:
         "Three more kinds are about the stream itself. A writer that may be killed begins with the "
         "first: if the last line is not the second, the stream was cut, and the claims that were "
         "alive are inconclusive from there on. Streams without marks end with their last line. A "
-        f"mark has {_names(STAMP)}, and `sequence` counts on.",
+        f"mark has {codes(STAMP)}, and `sequence` counts on.",
         table(("kind", "meaning"), ((f"`{mark}`", says) for mark, says in MARKS.items())),
         f"`{Mark.STREAM_OPENED}` may have `observes`: a list of the kinds of facts that the hooks "
         "of the stream always record. Without it every kind counts as observed. Facts of other "
@@ -83,16 +83,16 @@ def events_page() -> str:
         "Streams of version 1 are read as well. Their names of fields are still accepted: "
         + "; ".join(f"`{old}` is `{new}`" for old, new in OLD_NAMES.items())
         + ".",
-        f"Every event may have {_names((*STAMP, *FLAGS))}; `kind` and the fields in bold must be "
+        f"Every event may have {codes((*STAMP, *FLAGS))}; `kind` and the fields in bold must be "
         "given. "
         "Without `sequence` a missing line cannot be detected. Every event about a claim may "
-        f"state its identity: {_names(IDENTITY)}.",
+        f"state its identity: {codes(IDENTITY)}.",
         table(
             ("field", "unit", "meaning"),
             ((f"`{name}`", unit, says) for name, (unit, says) in FIELDS.items()),
         ),
     ]
-    return "\n\n".join(parts) + "\n"
+    return page(*parts)
 
 
 def _fields(kind: Kind) -> str:
@@ -105,10 +105,6 @@ def _fields(kind: Kind) -> str:
 
 def _field(name: str, kind: Kind) -> str:
     return f"**`{name}`**" if name in required_of(kind) else f"`{name}`"
-
-
-def _names(names: tuple[str, ...]) -> str:
-    return ", ".join(f"`{name}`" for name in names)
 
 
 def lifecycle_page() -> str:
@@ -127,7 +123,7 @@ def lifecycle_page() -> str:
             for t in TRIGGERS
         ),
     )
-    parts = [
+    return page(
         "# The lifecycle of a claim",
         "Responsibility begins when the runtime's registry commits to the claim, which "
         "acceptance reports, and ends when its registry entry ends, which demotion, expiry "
@@ -151,8 +147,7 @@ def lifecycle_page() -> str:
         "deferring or otherwise acting on an active request is no transition of any claim "
         "that blocks it. A `claim_offloaded` that states `by` is a demotion: it is allowed where "
         "`claim_demoted` is, and leads to the same state.",
-    ]
-    return "\n\n".join(parts) + "\n"
+    )
 
 
 def _may(trigger: str, allowed: frozenset[str]) -> str:
@@ -174,7 +169,6 @@ def reasons_page() -> str:
     """The page, a table for each group of codes."""
     parts = [
         "# Reasons of inconclusive verdicts",
-        "",
         "JSON gives each inconclusive finding a code, a reason and its place; a text report those "
         "of claims that are not violated. Where one reason keeps all that was read from a verdict, "
         "JSON gives its `code` beside `why`, for the whole and for each mode. A break concerns "
@@ -183,7 +177,7 @@ def reasons_page() -> str:
         "[The meaning of a stream](stream.md) says when each occurs.",
     ]
     for first, title in _GROUPS:
-        codes = [code for code in Code if code.number[2] == first]
-        rows = [[f"`{code.number}`", code.title, code.remedy] for code in codes]
-        parts += ["", f"## {title}", "", table(["code", "reason", "what to do"], rows)]
-    return "\n".join(parts) + "\n"
+        found = [code for code in Code if code.number[2] == first]
+        rows = [(f"`{code.number}`", code.title, code.remedy) for code in found]
+        parts += [f"## {title}", table(("code", "reason", "what to do"), rows)]
+    return page(*parts)

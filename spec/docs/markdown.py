@@ -8,9 +8,19 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["fence", "link", "obligation_link", "table", "wrapped"]
+__all__ = ["codes", "fence", "link", "obligation_link", "page", "table", "wrapped"]
 
 _WIDTH = 96
+
+
+def page(*parts: str) -> str:
+    """A page of parts, with a blank line between two."""
+    return "\n\n".join(parts) + "\n"
+
+
+def codes(names: Iterable[str]) -> str:
+    """Names as code, with commas between them."""
+    return ", ".join(f"`{name}`" for name in names)
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

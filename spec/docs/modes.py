@@ -6,7 +6,7 @@ from spec.contract.interpretations import INTERPRETATIONS
 from spec.contract.modes import MODES, REPORTED_BY, ConflictAction, ModeSpec
 from spec.contract.vocabulary import CONSTANTS
 from spec.docs.diagrams import mode_diagram
-from spec.docs.markdown import fence, link, obligation_link, table
+from spec.docs.markdown import fence, link, obligation_link, page, table
 from spec.docs.mermaid import to_mermaid
 from spec.docs.views import ModeView, interpretation_view, mode_view
 
@@ -16,7 +16,7 @@ __all__ = ["interpretations_page", "modes_page"]
 def modes_page() -> str:
     """The page: each mode with its promise, its bundle and how it can be had."""
     specs = [(spec, mode_view(spec)) for spec in MODES.values()]
-    parts = [
+    return page(
         "# The seven modes",
         "A mode is a promise and the obligations that imply it ([glossary](glossary.md)). "
         'The *paper* bundle is the one of "Fail-Closed Lowering of Resident KV Claims", '
@@ -26,8 +26,7 @@ def modes_page() -> str:
         "field or a flag that offloads, pass for the mode.",
         table(("mode", "promise"), ((link(view.name), view.promise) for _, view in specs)),
         *(_chapter(spec, view) for spec, view in specs),
-    ]
-    return "\n\n".join(parts) + "\n"
+    )
 
 
 def _action(name: str) -> str:
@@ -92,4 +91,4 @@ def interpretations_page() -> str:
             f"Otherwise: {view.otherwise}",
             f"Modes that rest on it: {modes}.",
         ]
-    return "\n\n".join(parts) + "\n"
+    return page(*parts)

@@ -8,7 +8,7 @@ from spec.contract.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
 from spec.contract.obligations import OBLIGATIONS
 from spec.contract.vocabulary import CONSTANTS, EVENT_FIELDS
 from spec.docs.diagrams import observer_diagram
-from spec.docs.markdown import fence, link, obligation_link, table, wrapped
+from spec.docs.markdown import codes, fence, link, obligation_link, page, table, wrapped
 from spec.docs.mermaid import to_mermaid
 from spec.docs.views import obligation_view
 from spec.docs.wording import (
@@ -48,7 +48,7 @@ def obligations_page() -> str:
         ("code", "obligation", "modes"),
         ((f"`{v.code}`", obligation_link(v.name), ", ".join(_modes(v))) for v in views),
     )
-    parts = [
+    return page(
         "# The obligations",
         "Each obligation ([glossary](glossary.md)) is an observer, a small state machine: it "
         "is in one state, reads the events that concern one claim, and tries its rules in "
@@ -66,8 +66,7 @@ def obligations_page() -> str:
         "that breaks it. The words of the rules are in [terms of the rules](rule-terms.md), the "
         "[samples](samples.md) of all modes on one page.",
         index,
-    ]
-    return "\n\n".join(parts) + "\n"
+    )
 
 
 def _modes(view: ObligationView, folder: str = "") -> list[str]:
@@ -86,7 +85,7 @@ def obligation_page(observer: Observer, *sections: str) -> str:
     view = obligation_view(observer)
     facts = [f"* code: `{view.code}`", f"* source: {view.source}"]
     if view.aliases:
-        facts.append(f"* also called: {', '.join(f'`{alias}`' for alias in view.aliases)}")
+        facts.append(f"* also called: {codes(view.aliases)}")
     facts.append(f"* scope: {'per claim and request' if view.per_request else 'per claim'}")
     facts.append(f"* modes: {', '.join(_modes(view, '../')) or 'none'}")
     for name, initial in view.registers.items():
@@ -94,23 +93,21 @@ def obligation_page(observer: Observer, *sections: str) -> str:
     states = table(
         ("state", "verdict", "meaning"), ((s.name, s.verdict, s.says) for s in view.states)
     )
-    return "\n\n".join(
-        [
-            f"# {view.name}",
-            view.reason,
-            "\n".join(facts),
-            *sections,
-            "## Put to the test",
-            "Until one of these happens or the obligation is violated, it is unexercised:",
-            "\n".join(f"* {rule.why}" for rule in _exercising(observer)),
-            "## Observer",
-            fence(to_mermaid(observer_diagram(observer)), "mermaid"),
-            states,
-            "## Rules",
-            "The first rule that applies is taken. Their words are in [terms of the "
-            "rules](../rule-terms.md).",
-            *_rules(observer),
-        ]
+    return page(
+        f"# {view.name}",
+        view.reason,
+        "\n".join(facts),
+        *sections,
+        "## Put to the test",
+        "Until one of these happens or the obligation is violated, it is unexercised:",
+        "\n".join(f"* {rule.why}" for rule in _exercising(observer)),
+        "## Observer",
+        fence(to_mermaid(observer_diagram(observer)), "mermaid"),
+        states,
+        "## Rules",
+        "The first rule that applies is taken. Their words are in [terms of the "
+        "rules](../rule-terms.md).",
+        *_rules(observer),
     )
 
 
@@ -139,36 +136,33 @@ def _rules(observer: Observer) -> list[str]:
 
 def terms_page() -> str:
     """The page: the words that the terms of the rules use."""
-    return "\n\n".join(
-        [
-            "# Terms of the rules",
-            "The rules of the [obligations](obligations.md) use these variables and shared terms.",
-            "## Variables",
-            "The prefix of a variable states what it belongs to:",
-            table(
-                ("prefix", "belongs to"),
-                ((f"`{scope.value}`", says) for scope, says in SCOPE_MEANS.items()),
-            ),
-            "Fields of the event, as computed for one claim. Counts are in blocks:",
-            table(
-                ("field", "sort", "meaning"),
-                ((f"`e.{n}`", sort.value, says) for n, (sort, says) in EVENT_FIELDS.items()),
-            ),
-            "Constants of the claim and of its mode:",
-            table(
-                ("constant", "sort", "meaning"),
-                ((f"`c.{n}`", sort.value, says) for n, (sort, says) in CONSTANTS.items()),
-            ),
-            "## Shared terms",
-            *(_shared(name, says) for name, (_, says) in SHARED.items()),
-            "## Shared sets of kinds",
-            *(f"`{n}`\n\n" + fence(wrapped(", ".join(sorted(k)))) for n, k in KIND_SETS.items()),
-            "## Facts",
-            "Facts about the claim and the request, updated at every event from their values "
-            "before it:",
-            *(_ledger(ledger) for ledger in (CLAIM_FACTS, DECLARED, REQUEST_FACTS)),
-            "",
-        ]
+    return page(
+        "# Terms of the rules",
+        "The rules of the [obligations](obligations.md) use these variables and shared terms.",
+        "## Variables",
+        "The prefix of a variable states what it belongs to:",
+        table(
+            ("prefix", "belongs to"),
+            ((f"`{scope.value}`", says) for scope, says in SCOPE_MEANS.items()),
+        ),
+        "Fields of the event, as computed for one claim. Counts are in blocks:",
+        table(
+            ("field", "sort", "meaning"),
+            ((f"`e.{n}`", sort.value, says) for n, (sort, says) in EVENT_FIELDS.items()),
+        ),
+        "Constants of the claim and of its mode:",
+        table(
+            ("constant", "sort", "meaning"),
+            ((f"`c.{n}`", sort.value, says) for n, (sort, says) in CONSTANTS.items()),
+        ),
+        "## Shared terms",
+        *(_shared(name, says) for name, (_, says) in SHARED.items()),
+        "## Shared sets of kinds",
+        *(f"`{n}`\n\n" + fence(wrapped(", ".join(sorted(k)))) for n, k in KIND_SETS.items()),
+        "## Facts",
+        "Facts about the claim and the request, updated at every event from their values "
+        "before it:",
+        *(_ledger(ledger) for ledger in (CLAIM_FACTS, DECLARED, REQUEST_FACTS)),
     )
 
 

@@ -37,7 +37,7 @@ COLOURS: Final[dict[Look, tuple[str, str]]] = {
 }
 """Fill and outline of a node, by its look."""
 
-_INK, _QUIET, _FRAME = "#22303c", "#5b6670", "#b9c6d6"
+_INK, _QUIET, _FRAME, _ARROW = "#22303c", "#5b6670", "#b9c6d6", "#5b6b7a"
 _FONT: Final = "Helvetica"
 _TIMEOUT_S: Final = 60
 
@@ -83,7 +83,7 @@ def to_dot(diagram: Diagram) -> str:
             "fontname": _FONT,
             "fontsize": "10",
             "fontcolor": _INK,
-            "color": "#5b6b7a",
+            "color": _ARROW,
             "arrowsize": "0.75",
         },
     )
@@ -201,17 +201,14 @@ def _add_node(
         f'<font point-size="9" color="{colour}">{escape(text)}</font>'
         for text, colour in zip(small, quiet, strict=True)
     ]
-    style = {
-        Look.ANY: "rounded,dashed",
-        Look.NOTE: "rounded,dashed",
-    }.get(node.look, "rounded,filled")
+    drawn = "dashed" if node.look in {Look.ANY, Look.NOTE} else "filled"
     bold = node.look in {Look.CRITICAL, Look.VIOLATED, Look.HARMED}
     graph.node(
         node.id,
         label=f"<{'<br/>'.join(rows)}>",
         fillcolor=fill,
         color=line,
-        style=style,
+        style=f"rounded,{drawn}",
         penwidth="1.6" if bold else "1",
         **({"width": width} if width else {}),
     )
@@ -252,8 +249,8 @@ def _guard_colour(guard: str) -> str:
 
 
 def _colour(edge: Edge) -> str:
-    colours = {_guard_colour(line.guard) if line.guard else "#5b6b7a" for line in edge.lines}
-    return colours.pop() if len(colours) == 1 else "#5b6b7a"
+    colours = {_guard_colour(line.guard) if line.guard else _ARROW for line in edge.lines}
+    return colours.pop() if len(colours) == 1 else _ARROW
 
 
 def find_dot() -> str:

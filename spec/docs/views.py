@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import msgspec
 
 from spec.contract.interpretations import INTERPRETATIONS, Interpretation
-from spec.contract.modes import MODES, Bundle, Depth, ModeSpec
+from spec.contract.modes import MODES, Bundle, ModeSpec
 from spec.contract.obligations import OBLIGATIONS
+from spec.contract.supply import Depth, Order
 from spec.docs.wording import term_text
-from spec.language.machine import Observer
+from spec.language.machine import Observer, State
 from spec.language.terms import show
 from spec.lowering.depths import LADDER, MAY_SUPPLY, PRECONDITIONS
 from spec.lowering.meanings import DEPTHS, ORDERS, PRIMITIVES
 from spec.lowering.obligations import RELEVANT_ORDER
 from spec.lowering.signals import TEMPTS, Signal
-from spec.lowering.vocabulary import Order
 from spec.stream.codes import Code
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ __all__ = [
     "PartView",
     "ReasonView",
     "RuleView",
-    "StateView",
     "Word",
     "WordView",
     "interpretation_view",
@@ -54,14 +53,6 @@ KINDS: Final[Mapping[str, tuple[Word, ...]]] = {
 
 WORDS: Final[Mapping[str, Word]] = {word.value: word for kind in KINDS.values() for word in kind}
 """The depths, orders and signals by their names."""
-
-
-class StateView(msgspec.Struct, frozen=True):
-    """A state of an observer and the verdict that it means."""
-
-    name: str
-    verdict: str
-    says: str
 
 
 class RuleView(msgspec.Struct, frozen=True):
@@ -88,7 +79,7 @@ class ObligationView(msgspec.Struct, frozen=True):
     source: str
     aliases: tuple[str, ...]
     per_request: bool
-    states: tuple[StateView, ...]
+    states: tuple[State, ...]
     registers: dict[str, bool | int]
     rules: tuple[RuleView, ...]
     modes: tuple[str, ...]
@@ -183,7 +174,7 @@ def obligation_view(observer: Observer) -> ObligationView:
         source=observer.source,
         aliases=observer.aliases,
         per_request=observer.per_request,
-        states=tuple(StateView(s.name, s.verdict.value, s.says) for s in observer.states),
+        states=observer.states,
         registers={register.name: register.initial for register in observer.registers},
         rules=rules,
         modes=tuple(mode.value for mode, spec in MODES.items() if observer in spec.bundle()),

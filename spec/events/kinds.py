@@ -74,9 +74,32 @@ _WHOSE = "claim_id|object_id|keys|block_ids"
 """What a fact about copies states of whose they are: at least one of these."""
 
 
+def _report(name: str, says: str, **more: Any) -> Row:
+    """The row of a report about a claim."""
+    return Row(name, _REPORT, f"the runtime reports that {says}", _MUST, **more)
+
+
+def _step(name: str, says: str, **more: Any) -> Row:
+    """The row of a report that moves the claim along its lifecycle."""
+    return _report(name, says, lifecycle=True, **more)
+
+
+def _end(name: str, says: str) -> Row:
+    """The row of a report that ends responsibility."""
+    return _step(name, says, fields="by", required="by", ends=True)
+
+
 def _action(name: str, says: str, fields: str = "") -> Row:
     """The row of an action on active work."""
-    return Row(name, _REPORT, says, _NEVER, f"reason {fields}", request=True, action=True)
+    fields = f"reason {fields}"
+    says = f"the runtime reports that {says}"
+    return Row(name, _REPORT, says, _NEVER, fields, request=True, action=True)
+
+
+def _route(name: str, says: str, field: str, of: str) -> Row:
+    """The row of a report of a router about a fact `of` a route, both of which have the field."""
+    says = f"the router reports {says}"
+    return Row(name, _REPORT, says, _MUST, field, field, request=True, tells=(of, field))
 
 
 class Kind(StrEnum):
@@ -236,164 +259,52 @@ class Kind(StrEnum):
         request=True,
     )
     # Reports about a claim.
-    CLAIM_ACCEPTED = Row(
+    CLAIM_ACCEPTED = _step(
         "claim_accepted",
-        _REPORT,
-        "the runtime reports that it accepts the claim",
-        _MUST,
+        "it accepts the claim",
         fields="mode owner_scope duration priority footprint keys reason",
         required="footprint",
-        lifecycle=True,
     )
-    CLAIM_REJECTED = Row(
-        "claim_rejected",
-        _REPORT,
-        "the runtime reports that it rejects the claim",
-        _MUST,
-        fields="reason",
-        lifecycle=True,
+    CLAIM_REJECTED = _step("claim_rejected", "it rejects the claim", fields="reason")
+    CLAIM_MATERIALIZED = _step("claim_materialized", "the predicate holds")
+    CLAIM_UNMATERIALIZED = _step("claim_unmaterialized", "the predicate no longer holds")
+    CLAIM_OFFLOADED = _step(
+        "claim_offloaded", "the claim is in a tier other than the GPU", fields="by"
     )
-    CLAIM_MATERIALIZED = Row(
-        "claim_materialized",
-        _REPORT,
-        "the runtime reports that the predicate holds",
-        _MUST,
-        lifecycle=True,
+    CLAIM_RESTORE_REQUIRED = _step(
+        "claim_restore_required", "reuse needs a restore first", request=True
     )
-    CLAIM_UNMATERIALIZED = Row(
-        "claim_unmaterialized",
-        _REPORT,
-        "the runtime reports that the predicate no longer holds",
-        _MUST,
-        lifecycle=True,
+    CLAIM_RESTORED = _step(
+        "claim_restored", "the claim was restored", fields="from_tier", request=True
     )
-    CLAIM_OFFLOADED = Row(
-        "claim_offloaded",
-        _REPORT,
-        "the runtime reports that the claim is in a tier other than the GPU",
-        _MUST,
-        fields="by",
-        lifecycle=True,
-    )
-    CLAIM_RESTORE_REQUIRED = Row(
-        "claim_restore_required",
-        _REPORT,
-        "the runtime reports that reuse needs a restore first",
-        _MUST,
-        request=True,
-        lifecycle=True,
-    )
-    CLAIM_RESTORED = Row(
-        "claim_restored",
-        _REPORT,
-        "the runtime reports that the claim was restored",
-        _MUST,
-        fields="from_tier",
-        request=True,
-        lifecycle=True,
-    )
-    CLAIM_RESTORATION_FAILED = Row(
+    CLAIM_RESTORATION_FAILED = _step(
         "claim_restoration_failed",
-        _REPORT,
-        "the runtime reports that a restore failed, and the outcome",
-        _MUST,
+        "a restore failed, and the outcome",
         fields="outcome outcome_claim_id blocking_claim_ids duplicate echo",
         required="outcome",
         request=True,
-        lifecycle=True,
     )
-    CLAIM_DEMOTED = Row(
-        "claim_demoted",
-        _REPORT,
-        "the runtime reports that it demoted the claim",
-        _MUST,
-        fields="by",
-        required="by",
-        lifecycle=True,
-        ends=True,
-    )
-    CLAIM_EXPIRED = Row(
-        "claim_expired",
-        _REPORT,
-        "the runtime reports that the claim expired",
-        _MUST,
-        fields="by",
-        required="by",
-        lifecycle=True,
-        ends=True,
-    )
-    CLAIM_RELEASED = Row(
-        "claim_released",
-        _REPORT,
-        "the runtime reports that the owner withdrew the claim",
-        _MUST,
-        fields="by",
-        required="by",
-        lifecycle=True,
-        ends=True,
-    )
-    CLAIM_HARMED = Row(
-        "claim_harmed",
-        _REPORT,
-        "the runtime reports that the claim was harmed",
-        _MUST,
-        fields="reason capacity",
-        lifecycle=True,
-    )
-    CLAIM_BLOCK_LOST = Row(
-        "claim_block_lost",
-        _REPORT,
-        "the runtime reports that the claim lost a block",
-        _MUST,
-        fields="block_ids",
-    )
+    CLAIM_DEMOTED = _end("claim_demoted", "it demoted the claim")
+    CLAIM_EXPIRED = _end("claim_expired", "the claim expired")
+    CLAIM_RELEASED = _end("claim_released", "the owner withdrew the claim")
+    CLAIM_HARMED = _step("claim_harmed", "the claim was harmed", fields="reason capacity")
+    CLAIM_BLOCK_LOST = _report("claim_block_lost", "the claim lost a block", fields="block_ids")
     # Reports about active work in conflict with resident claims.
-    REQUEST_DEFERRED = _action("request_deferred", "the runtime reports that it deferred a request")
+    REQUEST_DEFERRED = _action("request_deferred", "it deferred a request")
     REQUEST_REFUSED = _action(
-        "request_refused",
-        "the runtime reports that it refused a request",
-        "restore outcome_claim_id duplicate echo",
+        "request_refused", "it refused a request", "restore outcome_claim_id duplicate echo"
     )
-    REQUEST_ROUTED_ELSEWHERE = _action(
-        "request_routed_elsewhere", "the runtime reports that it routed a request elsewhere"
-    )
-    REQUEST_BOUNDED = _action(
-        "request_bounded", "the runtime reports that it bounded a request's live blocks"
-    )
-    REQUEST_OFFLOADED = _action(
-        "request_offloaded", "the runtime reports that it offloaded active blocks"
-    )
-    REQUEST_SPLIT = _action(
-        "request_split", "the runtime reports that it split or recomputed a request"
-    )
+    REQUEST_ROUTED_ELSEWHERE = _action("request_routed_elsewhere", "it routed a request elsewhere")
+    REQUEST_BOUNDED = _action("request_bounded", "it bounded a request's live blocks")
+    REQUEST_OFFLOADED = _action("request_offloaded", "it offloaded active blocks")
+    REQUEST_SPLIT = _action("request_split", "it split or recomputed a request")
     # Reports about routes.
-    ROUTE_COST_REPORTED = Row(
-        "route_cost_reported",
-        _REPORT,
-        "the router reports the cost of a route, for the claim",
-        _MUST,
-        fields="cost",
-        required="cost",
-        request=True,
-        tells=("request_routed", "cost"),
+    ROUTE_COST_REPORTED = _route(
+        "route_cost_reported", "the cost of a route, for the claim", "cost", of="request_routed"
     )
-    ROUTE_PLACEMENT_REPORTED = Row(
-        "route_placement_reported",
-        _REPORT,
-        "the router reports which worker it chose",
-        _MUST,
-        fields="worker",
-        required="worker",
-        request=True,
-        tells=("request_routed", "worker"),
+    ROUTE_PLACEMENT_REPORTED = _route(
+        "route_placement_reported", "which worker it chose", "worker", of="request_routed"
     )
-    ROUTE_REUSE_REPORTED = Row(
-        "route_reuse_reported",
-        _REPORT,
-        "the router reports whether the prefix was hit",
-        _MUST,
-        fields="hit",
-        required="hit",
-        request=True,
-        tells=("reuse_served", "hit"),
+    ROUTE_REUSE_REPORTED = _route(
+        "route_reuse_reported", "whether the prefix was hit", "hit", of="reuse_served"
     )

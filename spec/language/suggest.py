@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from spec.language.called import called
 from spec.language.errors import UnknownName, type_name
@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 __all__ = ["did_you_mean", "resolve"]
+
+S = TypeVar("S", bound=str)
 
 _LONGEST = 100
 _LISTED = 12
@@ -27,12 +29,12 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 def resolve(
     text: str,
-    known: Iterable[str],
+    known: Iterable[S],
     *,
     what: str = "name",
     aliases: Mapping[str, str] | None = None,
     listed: str = "spec list",
-) -> str:
+) -> S:
     """The name among `known` that `text` stands for, whatever its case and its dashes.
 
     Args:
@@ -43,13 +45,13 @@ def resolve(
     Raises:
         UnknownName: there is none; the remedy is the nearest names, or a list of all where short.
     """
-    names = tuple(known)
+    names: dict[str, S] = {name: name for name in known}
     if not isinstance(text, str):
         raise UnknownName(f"the {what} is of type {type_name(text)}", "give its name")
     if text in names:
-        return names[names.index(text)]  # which may be of another type than the text
-    meant = {_plain(alias): name for alias, name in (aliases or {}).items() if name in names}
-    meant.update((_plain(name), name) for name in names)
+        return names[text]  # which may be of another type than the text
+    meant = {_plain(alias): names[of] for alias, of in (aliases or {}).items() if of in names}
+    meant.update((_plain(name), found) for name, found in names.items())
     typed = _plain(text[:_LONGEST])
     if typed in meant and len(text) <= _LONGEST:
         return meant[typed]
@@ -58,7 +60,7 @@ def resolve(
     close = difflib.get_close_matches(typed, worth, n=3)
     raise UnknownName(
         f"there is no {what} {text[:_LONGEST]!r}",
-        _remedy(tuple(dict.fromkeys(meant[word] for word in close))[:2], names, listed),
+        _remedy(tuple(dict.fromkeys(meant[word] for word in close))[:2], tuple(names), listed),
     )
 
 

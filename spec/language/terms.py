@@ -288,10 +288,7 @@ def parts(term: Term) -> Iterator[Term]:
 
 def variables(term: Term) -> Iterator[Var]:
     """Every variable of a term, with repetitions."""
-    if isinstance(term, Var):
-        yield term
-    for child in children(term):
-        yield from variables(child)
+    return (part for part in parts(term) if isinstance(part, Var))
 
 
 def show(term: Term) -> str:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from spec.contract.supply import Order
 from spec.lowering.depths import PRECONDITIONS
 from spec.lowering.obligations import RELEVANT_ORDER
-from spec.lowering.vocabulary import ADEQUATE, RUNS, Basis, ClaimScope, Order, Status
+from spec.lowering.vocabulary import ADEQUATE, RUNS, Basis, ClaimScope, Status
 
 if TYPE_CHECKING:
     from spec.claims.states import Mode
+    from spec.contract.supply import Atom
     from spec.lowering.depths import Precondition
     from spec.lowering.descriptor import Adapter, Anchor, Descriptor, Item
     from spec.lowering.evidence import EvidenceFile, Shown
-    from spec.lowering.vocabulary import Atom
 
 __all__ = ["atom_observed", "counts", "evidence_shows", "lacks", "unmet"]
 

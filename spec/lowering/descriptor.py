@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Final, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema, model_validator
+from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
 
-from spec.claims.claim import Identifier
+from spec.claims.claim import Identifier, Record
 from spec.claims.states import Mode
-from spec.contract.modes import ConflictAction, Depth
+from spec.contract.modes import ConflictAction
 from spec.contract.names import OTHER_NAMES
 from spec.contract.obligations import OBLIGATIONS
+from spec.contract.supply import Atom, Depth, Order
 from spec.language.errors import DescriptorError
 from spec.language.suggest import did_you_mean, resolve
 from spec.lowering.depths import PRECONDITIONS, Precondition
 from spec.lowering.signals import Signal
-from spec.lowering.vocabulary import RUNS, AnchorKind, Atom, Basis, ClaimScope, Order, Scope, Status
+from spec.lowering.vocabulary import RUNS, AnchorKind, Basis, ClaimScope, Scope, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,11 +52,7 @@ ObligationName = Annotated[
 """The name of an obligation; a code or an alias is turned into it."""
 
 
-class _Record(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Anchor(_Record):
+class Anchor(Record):
     """Where something is shown: a path, a public source, or a path below a source.
 
     `order`, `claim` and `basis` say what a run preserves, and are for runs alone; what is not
@@ -82,7 +79,7 @@ class Anchor(_Record):
         return self
 
 
-class Item(_Record):
+class Item(Record):
     """A statement about one obligation, for the modes in which it was looked for.
 
     `anchor` names one of the descriptor's anchors. `action` is the one that a conflict meets;
@@ -118,14 +115,14 @@ class Item(_Record):
         return self
 
 
-class Holds(_Record):
+class Holds(Record):
     """A precondition of an adapter, and where it is shown to hold."""
 
     precondition: Precondition
     anchor: str | None = None
 
 
-class Adapter(_Record):
+class Adapter(Record):
     """What is offered at one depth: the preconditions that hold, and the evidence."""
 
     depth: Depth
@@ -150,7 +147,7 @@ class Adapter(_Record):
         return self
 
 
-class Shows(_Record):
+class Shows(Record):
     """An approximation signal: a primitive that is there. It counts as related if shown."""
 
     signal: Signal
@@ -158,14 +155,14 @@ class Shows(_Record):
     anchor: str | None = None
 
 
-class Observed(_Record):
+class Observed(Record):
     """An atom, and the runs in which it was observed."""
 
     atom: Atom
     anchor: str | None = None
 
 
-class Forbidden(_Record):
+class Forbidden(Record):
     """A mapping that would misrepresent the contract, at `up_to` and at every shallower depth."""
 
     signal: Signal
@@ -178,14 +175,14 @@ class Forbidden(_Record):
         return f"{self.signal} -> {self.mode}"
 
 
-class NonClaim(_Record):
+class NonClaim(Record):
     """What a positive row must not be taken to say."""
 
     mode: Mode
     says: Identifier
 
 
-class Descriptor(_Record):
+class Descriptor(Record):
     """A runtime at a version, as publicly known.
 
     `native` needs no adapter. `adapters` are the depths offered, at most one for each depth.

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
-from spec.claims.claim import Identifier
+from spec.claims.claim import Identifier, Record
 from spec.claims.states import Mode
 from spec.contract.modes import Bundle
+from spec.contract.supply import Order
 from spec.language.errors import DescriptorError
 from spec.lowering.depths import Precondition
 from spec.lowering.descriptor import ObligationName
-from spec.lowering.vocabulary import Order
 
 __all__ = [
     "MOST_FILES",
@@ -32,18 +32,14 @@ MOST_FILES: Final = 1000
 _MOST: Final = 100_000
 
 
-class _Record(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class TraceFile(_Record):
+class TraceFile(Record):
     """A trace as it was when the evidence was taken; `path` is relative to the evidence file."""
 
     path: Identifier
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
-class Shown(_Record):
+class Shown(Record):
     """An obligation that a trace exercised and kept: by which events, of which claims.
 
     `sequences` are the sequence numbers of the events that exercised it, in the file at `file`; of
@@ -59,7 +55,7 @@ class Shown(_Record):
     more: Annotated[int, Field(strict=True, ge=0)] = 0
 
 
-class Unshown(_Record):
+class Unshown(Record):
     """An obligation of which nothing can be counted, and why: in the file at `file`, or in any.
 
     Where a file shows the obligation all the same, it is of other claims.
@@ -71,7 +67,7 @@ class Unshown(_Record):
     why: Identifier
 
 
-class Condition(_Record):
+class Condition(Record):
     """A precondition of a telemetry join, and whether the traces met it."""
 
     precondition: Precondition
@@ -79,7 +75,7 @@ class Condition(_Record):
     evidence: Identifier
 
 
-class EvidenceFile(_Record):
+class EvidenceFile(Record):
     """What some traces show for one mode. What a file shows, none of its claims violates.
 
     `spec` is the digest of the specification (`spec.digest`) under which they were judged.

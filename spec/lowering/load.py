@@ -138,7 +138,7 @@ def parse_document(
         )
         line = document.line(found[0].path)
         more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
-        said = found[0].quiet_line if private else found[0].line
+        said = found[0].line(private=private)
         raise DocumentError(f"{name}:{line}: {said}{more}", line=line) from None
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from spec.contract.modes import Depth
+from spec.contract.supply import Atom, Depth, Order
 from spec.lowering.depths import Precondition
 from spec.lowering.signals import Signal
-from spec.lowering.vocabulary import AnchorKind, Atom, Basis, ClaimScope, Order, Scope, Status
+from spec.lowering.vocabulary import AnchorKind, Basis, ClaimScope, Scope, Status
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

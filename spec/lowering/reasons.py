@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from spec.contract.modes import MODES, Depth
+from spec.contract.modes import MODES
+from spec.contract.supply import Depth
 from spec.language.errors import require
 from spec.lowering.counting import atom_observed, counts, evidence_shows, lacks, unmet
 from spec.lowering.depths import MAY_SUPPLY, reaches
 from spec.lowering.obligations import REJECTED_WITHOUT, RELEVANT_ORDER
-from spec.lowering.relation import Row
-from spec.lowering.signals import TEMPTS
-from spec.lowering.vocabulary import ATOMS_FOR, Status
+from spec.lowering.relation import Row, tempts
+from spec.lowering.vocabulary import ATOMS_FOR
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from spec.contract.supply import Atom
     from spec.lowering.depths import Precondition
     from spec.lowering.descriptor import Adapter, Descriptor, Item
-    from spec.lowering.vocabulary import Atom
 
 __all__ = ["decided_by", "upgrade", "why_missing"]
 
@@ -52,13 +52,7 @@ def decided_by(row: Row) -> str:
 
 
 def _signals(row: Row) -> str:
-    there = [
-        each.signal
-        for each in row.counted.signals
-        if row.mode in TEMPTS[each.signal]
-        and each.status in {Status.SUPPORTED, Status.PARTIAL}
-        and each.anchor is not None
-    ]
+    there = [each.signal for each in row.counted.signals if tempts(each, row.mode)]
     return f" ({', '.join(there)})" if there else ""
 
 

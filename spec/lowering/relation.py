@@ -8,7 +8,8 @@ from types import NoneType
 from typing import TYPE_CHECKING
 
 from spec.claims.states import Mode
-from spec.contract.modes import MODES, Bundle, Depth
+from spec.contract.modes import MODES, Bundle
+from spec.contract.supply import Depth
 from spec.language.errors import require
 from spec.lowering.counting import atom_observed, counts, evidence_shows, unmet
 from spec.lowering.depths import LADDER, MAY_SUPPLY, reaches

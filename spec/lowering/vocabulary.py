@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from spec.contract.obligations import STATED
-from spec.contract.supply import Atom, Order
+from spec.contract.supply import Atom
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,11 +17,9 @@ __all__ = [
     "POSITIVE",
     "RUNS",
     "AnchorKind",
-    "Atom",
     "Basis",
     "ClaimScope",
     "Label",
-    "Order",
     "Rests",
     "Scope",
     "Status",

@@ -4,7 +4,8 @@ import pytest
 
 from models.catalog import FOLDER, NAMES, descriptor
 from spec.claims.states import Mode
-from spec.contract.modes import Bundle, Depth
+from spec.contract.modes import Bundle
+from spec.contract.supply import Depth
 from spec.lowering.descriptor import Item
 from spec.lowering.relation import lower
 from spec.lowering.vocabulary import POSITIVE, Label, Status, Subtype

@@ -12,7 +12,8 @@ from monitor.evidence.take import take_evidence
 from monitor.report.verdict import ModeVerdict
 from proofs.labels.select import label
 from spec.claims.states import Mode
-from spec.contract.modes import Bundle, Depth
+from spec.contract.modes import Bundle
+from spec.contract.supply import Depth
 from spec.lowering.vocabulary import Label
 from tests_vllm.shown import DESCRIPTOR, parts, recorded, rewritten, smallest, stated
 from tests_vllm.witness import described

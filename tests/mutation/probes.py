@@ -10,22 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from spec.claims.states import Mode
-from spec.contract.modes import MODES, ConflictAction, Depth
+from spec.contract.modes import MODES, ConflictAction
 from spec.contract.obligations import OBLIGATIONS
+from spec.contract.supply import Atom, Depth, Order
 from spec.lowering.depths import Precondition
 from spec.lowering.descriptor import Adapter, Anchor, Descriptor, Holds, Item, Observed, Shows
 from spec.lowering.relation import lower
 from spec.lowering.signals import Signal
-from spec.lowering.vocabulary import (
-    AnchorKind,
-    Atom,
-    Basis,
-    ClaimScope,
-    Label,
-    Order,
-    Scope,
-    Status,
-)
+from spec.lowering.vocabulary import AnchorKind, Basis, ClaimScope, Label, Scope, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,7 +15,8 @@ from runtime_hooks.controller.controller import Controller
 from runtime_hooks.settings.config import Settings
 from runtime_hooks.trace.journal import Journal, Line
 from runtime_hooks.trace.names import Place
-from spec.claims.claim import CacheIdentity, Mode
+from spec.claims.claim import CacheIdentity
+from spec.claims.states import Mode
 from spec.events.canonical import EVENT_ENCODER, Event, Mark, StreamMark
 from spec.language.verdicts import Verdict, pool
 from spec.stream.breaks import line_of

@@ -4,16 +4,10 @@ import itertools
 from collections import deque
 from typing import Any
 
-from spec.claims.claim import Instant, Mode, ResidentClaim
-from spec.claims.lifecycle import (
-    OWNER_TRIGGERS,
-    RUNTIME,
-    TRANSITIONS,
-    Actor,
-    Caller,
-    ClaimLifecycle,
-    ClaimState,
-)
+from spec.claims.claim import ResidentClaim
+from spec.claims.durations import Instant
+from spec.claims.lifecycle import RUNTIME, Actor, Caller, ClaimLifecycle
+from spec.claims.states import OWNER_TRIGGERS, TRANSITIONS, ClaimState, Mode
 
 OWNER, STRANGER = Caller("tenant-a"), Caller("tenant-b")
 ACTORS: tuple[Actor, ...] = (OWNER, STRANGER, RUNTIME)

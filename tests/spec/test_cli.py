@@ -24,16 +24,16 @@ from spec.cli.common import (
 )
 from spec.cli.show import find
 from spec.contract.interpretations import INTERPRETATIONS
-from spec.contract.modes import MODES, Depth
+from spec.contract.modes import MODES
 from spec.contract.names import OTHER_NAMES, find_mode
 from spec.contract.obligations import OBLIGATIONS
+from spec.contract.supply import Depth, Order
 from spec.digest import short_digest
 from spec.docs.views import WORDS
 from spec.language.errors import SpecError, UnknownName
 from spec.language.machine import Observer
 from spec.language.suggest import resolve
 from spec.lowering.signals import Signal
-from spec.lowering.vocabulary import Order
 from spec.stream.codes import CODES
 
 Capture = pytest.CaptureFixture[str]

@@ -2,11 +2,10 @@
 
 import pytest
 
-from spec.contract.modes import MODES
-from spec.contract.obligations import ALIASES, OBLIGATIONS
+from spec.contract.obligations import OBLIGATIONS
 from spec.docs.diagrams import observer_diagram
 from spec.language.verdicts import Verdict
-from spec.machines import Automaton, ModeMachine, Move, mode_machine
+from spec.machines import Automaton, Move
 
 
 class TestAutomaton:
@@ -34,23 +33,3 @@ class TestAutomaton:
         moves = tuple(move._replace(dest=observer.initial) for move in Automaton(observer).moves)
         monkeypatch.setattr(Automaton, "moves", moves)
         assert {observer.initial} == {edge.target for edge in observer_diagram(observer).edges}
-
-
-class TestModeMachine:
-    @pytest.mark.parametrize("mode", MODES)
-    def test_regions(self, mode: str) -> None:
-        """Each obligation of a mode is a region with the states and moves of its observer."""
-        spec = MODES[mode]
-        names = (*spec.paper, *spec.added)
-        machine = ModeMachine(names)
-        assert list(names) == list(machine.states)
-        for name in names:
-            alone = Automaton(OBLIGATIONS[ALIASES.get(name, name)])
-            assert alone.initial == machine.initial[name]
-            assert sorted(alone.moves) == sorted(machine.moves[name])
-            assert [s.name for s in alone.observer.states] == list(machine.states[name])
-
-    def test_shared(self) -> None:
-        """The machine of a bundle is made once."""
-        names = tuple(OBLIGATIONS)[:3]
-        assert mode_machine(names) is mode_machine(names)

@@ -51,6 +51,7 @@ def add_to_server(front: Front) -> Callable[[], None]:
     registries: list[Any] = []
     faults = Faults()
 
+    # vLLM's interface for routes, `vllm.endpoint_plugins`, loads none unless VLLM_PLUGINS names it.
     def register_api_routers(args: Any, app: Any, *more: Any, **named: Any) -> None:
         register(args, app, *more, **named)
         try:

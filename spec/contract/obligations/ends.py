@@ -26,15 +26,7 @@ from spec.events.alphabet import LIFECYCLE_REPORTS, Kind
 from spec.language.machine import Observer, Register
 from spec.language.terms import Scope, Sort, Term, Var, conj, disj
 
-__all__ = [
-    "CLAIM_DEMOTED_BEFORE_LOSS",
-    "CLAIM_EXPIRED_BOUNDARY",
-    "ORDERED_LIFECYCLE_EVENTS",
-    "STAGES",
-    "STATED",
-    "lifecycle_allows",
-    "lifecycle_follows",
-]
+__all__ = ["STAGES", "STATED", "lifecycle_allows", "lifecycle_follows"]
 
 STAGES: tuple[ClaimState, ...] = tuple(ClaimState)
 _stage = Var(Scope.OWN, "stage", Sort.INT)

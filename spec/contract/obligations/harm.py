@@ -28,7 +28,7 @@ from spec.events.alphabet import Kind
 from spec.language.machine import Observer, Register
 from spec.language.terms import Const, Scope, Sort, Var, conj
 
-__all__ = ["CLAIM_HARM_ATTRIBUTION", "STATED"]
+__all__ = ["STATED"]
 
 _holds = c.threshold <= now.lead
 _outcome_of_failure = (e.mine & (demotes | kind(Kind.CLAIM_EXPIRED))) | (

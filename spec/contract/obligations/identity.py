@@ -27,13 +27,7 @@ from spec.events.alphabet import CONFLICT_ACTIONS, REPORTS, Kind
 from spec.language.machine import Observer
 from spec.language.terms import conj
 
-__all__ = [
-    "CLAIM_IDENTITY",
-    "EXPLICIT_ACCEPTANCE",
-    "FOOTPRINT_ACCOUNTING",
-    "MATERIALIZATION_PREDICATE",
-    "STATED",
-]
+__all__ = ["STATED"]
 
 _REPORT_ABOUT_CLAIM = kind(*(REPORTS - CONFLICT_ACTIONS))
 
@@ -238,15 +232,7 @@ STATED: Final = (
     Obligation(
         CLAIM_IDENTITY,
         row=1,
-        places=(
-            Place(Mode.BEST_EFFORT, printed=1),
-            Place(Mode.SOFT_PRIORITY, printed=1),
-            Place(Mode.HARD_PROTECTED, printed=1),
-            Place(Mode.DEMOTABLE, printed=1),
-            Place(Mode.EXPIRING, printed=1),
-            Place(Mode.OFFLOADABLE, printed=1),
-            Place(Mode.ROUTED_REUSE, printed=1),
-        ),
+        places=tuple(Place(mode, printed=1) for mode in Mode),
         order=Order.CLAIM_BEFORE_EVENTS,
         depths=frozenset({Depth.TELEMETRY_JOIN, Depth.CLAIM_REGISTRY}),
     ),

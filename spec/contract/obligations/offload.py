@@ -27,7 +27,7 @@ from spec.events.alphabet import Kind
 from spec.language.machine import Observer
 from spec.language.terms import conj
 
-__all__ = ["OFFLOAD_RESTORABILITY", "STATED"]
+__all__ = ["STATED"]
 
 _failed = ours & kind(Kind.LOAD_FAILED)
 _restored = ours & kind(Kind.CLAIM_RESTORED)

@@ -39,15 +39,7 @@ from spec.events.alphabet import CONFLICT_ACTIONS, Kind
 from spec.language.machine import Observer
 from spec.language.terms import Const, Term, conj
 
-__all__ = [
-    "BLOCKING_CLAIM_IDS",
-    "EXPLICIT_CONFLICT_ACTION",
-    "PRIORITY_INFLUENCE",
-    "STATED",
-    "VICTIM_EXCLUSION",
-    "blame_is_right",
-    "names_blockers",
-]
+__all__ = ["STATED", "blame_is_right", "names_blockers"]
 
 _evicted = kind(Kind.BLOCK_EVICTED)
 _finished = e.here & kind(Kind.REQUEST_FINISHED)

@@ -30,7 +30,7 @@ from spec.events.alphabet import Kind
 from spec.language.machine import Observer
 from spec.language.terms import conj
 
-__all__ = ["RESTORATION_FAILURE_OUTCOME", "STATED"]
+__all__ = ["STATED"]
 
 _refused = e.here & kind(Kind.REQUEST_REFUSED) & ~e.duplicate
 _reported = ours & kind(Kind.CLAIM_RESTORATION_FAILED)

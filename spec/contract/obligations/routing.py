@@ -28,7 +28,7 @@ from spec.language.machine import Observer
 if TYPE_CHECKING:
     from spec.language.terms import Term
 
-__all__ = ["PLACEMENT_ATTRIBUTION", "REUSE_ROUTING_ATTRIBUTION", "ROUTE_COST_ATTRIBUTION", "STATED"]
+__all__ = ["STATED"]
 
 
 def _attribution(

@@ -28,7 +28,7 @@ from spec.events.alphabet import BLOCKS_GONE, Kind
 from spec.language.machine import Observer, Register
 from spec.language.terms import TRUE, Scope, Sort, Var, conj
 
-__all__ = ["CLAIM_MATERIALIZED_EVENT", "CLAIM_SCOPED_TELEMETRY", "STATED"]
+__all__ = ["STATED"]
 
 _holds = c.threshold <= now.lead
 

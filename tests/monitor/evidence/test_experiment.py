@@ -12,7 +12,8 @@ from monitor.evidence.joined import take_joined_evidence
 from monitor.evidence.take import take_evidence
 from proofs.labels.select import label
 from spec.claims.states import Mode
-from spec.contract.modes import Bundle, Depth
+from spec.contract.modes import Bundle
+from spec.contract.supply import Depth
 from spec.events.fields import OF_MODEL
 from spec.lowering.evidence import EvidenceFile
 from spec.lowering.vocabulary import Label

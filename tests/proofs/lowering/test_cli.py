@@ -14,7 +14,8 @@ from proofs.__main__ import main
 from proofs.labels import select
 from proofs.labels.view import rows_schema
 from spec.claims.states import Mode
-from spec.contract.modes import MODES, Depth
+from spec.contract.modes import MODES
+from spec.contract.supply import Depth
 from spec.digest import spec_digest
 from spec.lowering.evidence import MOST_FILES
 from tests.spec.lowering.described import adapter, document, evidence, signal

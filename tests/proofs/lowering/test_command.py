@@ -25,7 +25,8 @@ from proofs.lowering.results import (
 from proofs.lowering.theorems import NAMES, prove, theorems
 from proofs.lowering.universe import Compared, Universe
 from spec.claims.states import Mode
-from spec.contract.modes import Bundle, Depth
+from spec.contract.modes import Bundle
+from spec.contract.supply import Depth
 from spec.lowering.vocabulary import Label
 from tests.proofs.lowering.planted import MISTAKES, plant
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from proofs.lowering.universe import Universe, read
 from spec.claims.states import Mode
-from spec.contract.modes import MODES, Bundle, Depth
+from spec.contract.modes import MODES, Bundle
+from spec.contract.supply import Atom, Depth, Order
 from spec.lowering.depths import LADDER, PRECONDITIONS
 from spec.lowering.descriptor import SCHEMA, Descriptor
 from spec.lowering.evidence import SCHEMA as EVIDENCE_SCHEMA
@@ -18,16 +19,7 @@ from spec.lowering.evidence import EvidenceFile
 from spec.lowering.obligations import RELEVANT_ORDER
 from spec.lowering.relation import lower
 from spec.lowering.signals import Signal
-from spec.lowering.vocabulary import (
-    AnchorKind,
-    Atom,
-    Basis,
-    ClaimScope,
-    Label,
-    Order,
-    Scope,
-    Status,
-)
+from spec.lowering.vocabulary import AnchorKind, Basis, ClaimScope, Label, Scope, Status
 
 Document = dict[str, Any]
 

@@ -17,7 +17,8 @@ from monitor.__main__ import main as monitor
 from proofs.__main__ import app, main
 from proofs.labels.view import rows_schema
 from spec.claims.states import Mode
-from spec.contract.modes import MODES, Bundle, Depth
+from spec.contract.modes import MODES, Bundle
+from spec.contract.supply import Depth
 from tests.monitor.traces import write
 from tests.monitor.traces_connector import connector_failure, connector_success
 from tests.spec.lowering.described import adapter, document, items, run, signal

@@ -17,7 +17,8 @@ from runtime_hooks.claims.ownership import prepare, signed
 from runtime_hooks.claims.qualified import ClaimNames, rejected_name
 from runtime_hooks.engines.shared.refusals import as_metadata, for_caller
 from runtime_hooks.settings.config import Settings
-from spec.claims.claim import MAX_ID, Mode
+from spec.claims.claim import MAX_ID
+from spec.claims.states import Mode
 from spec.language.verdicts import Verdict
 from spec.stream.breaks import Line
 from spec.stream.judge import Judge

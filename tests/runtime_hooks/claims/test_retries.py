@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from runtime_hooks.claims.qualified import rejected_name
-from spec.claims.claim import MAX_ID, Mode
+from spec.claims.claim import MAX_ID
+from spec.claims.states import Mode
 from spec.stream.outcome import ModeVerdict
 from tests.runtime_hooks.tiny import TinyEngine, claim
 

@@ -18,7 +18,7 @@ from runtime_hooks.claims.ownership import prepare, signed
 from runtime_hooks.controller import resuming
 from runtime_hooks.settings.config import Settings
 from runtime_hooks.settings.quotas import Quota, Quotas
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.events.canonical import Event
 from spec.stream.outcome import ModeVerdict
 from tests.runtime_hooks.tiny import NS, TinyEngine, claim, keys_of

@@ -13,7 +13,8 @@ from runtime_hooks.settings.config import SettingsError
 from runtime_hooks.trace.file import TraceFile
 from runtime_hooks.trace.journal import Journal, Line
 from runtime_hooks.trace.names import claim_terms
-from spec.claims.claim import Mode, ResidentClaim
+from spec.claims.claim import ResidentClaim
+from spec.claims.states import Mode
 from spec.contract.modes import Bundle
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event, Mark, StreamMark

@@ -9,17 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spec.claims.claim import (
-    MAX_BLOCKS,
-    MAX_ID,
-    CacheIdentity,
-    ClaimDecision,
-    ContiguousRange,
-    LeadingPrefixAtLeast,
-    Mode,
-    ResidentClaim,
-    explain,
-)
+from spec.claims.claim import MAX_ID, CacheIdentity, ClaimDecision, ResidentClaim, explain
+from spec.claims.predicates import MAX_BLOCKS, ContiguousRange, LeadingPrefixAtLeast
+from spec.claims.states import Mode
 
 IDENTITY: dict[str, Any] = {
     "key_domain": "vllm-sha256",

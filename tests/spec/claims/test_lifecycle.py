@@ -1,6 +1,5 @@
 """Tests of spec.claims.lifecycle."""
 
-import functools
 import itertools
 from collections import Counter
 from collections.abc import Iterator
@@ -9,21 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spec.claims.claim import Instant, Mode
-from spec.claims.lifecycle import (
-    RESPONSIBLE,
-    RUNTIME,
-    TRANSITIONS,
-    TRIGGERS,
-    Actor,
-    Caller,
-    ClaimLifecycle,
-    ClaimState,
-    is_escalation,
-    next_state,
-)
+from spec.claims.durations import Instant
+from spec.claims.lifecycle import RUNTIME, Actor, Caller, ClaimLifecycle, is_escalation
+from spec.claims.states import RESPONSIBLE, TRANSITIONS, TRIGGERS, ClaimState, Mode, next_state
 from spec.language.errors import LifecycleError, OwnershipError, SpecError
-from tests.spec.lives import ACTORS, CLOCKS, COMBINATIONS, DUE, OWNER, START, STRANGER, at, claim
+from tests.spec.lives import ACTORS, CLOCKS, COMBINATIONS, OWNER, START, STRANGER, at, claim
 
 
 def may(by: Actor, trigger: str, mode: Mode, clock: str) -> bool:
@@ -66,7 +55,6 @@ class TestStep:
                 expected = dest is not None and may(by, trigger, mode, clock)
                 assert expected == (error is None), (state, mode, clock, by, trigger)
                 assert (dest if expected else state) is lifecycle.state
-                assert (lifecycle.state in RESPONSIBLE) == lifecycle.responsible
                 tally[type(error).__name__ if error else f"by {by}"] += 1
                 if error is None:
                     rows.add((trigger, state))
@@ -131,7 +119,7 @@ class TestStep:
         lifecycle = at(ClaimState.MATERIALIZED)
         with pytest.raises(LifecycleError, match=r"^there is no trigger"):
             lifecycle.step(trigger, by=RUNTIME)
-        assert lifecycle.responsible
+        assert lifecycle.state in RESPONSIBLE
 
     def test_misspelt_trigger(self) -> None:
         """A trigger that is nearly one gets a hint."""
@@ -158,7 +146,7 @@ class TestClock:
         else:
             with pytest.raises(LifecycleError, match="have not elapsed; wait"):
                 lifecycle.step("claim_expired", by=RUNTIME, now=now)
-            assert lifecycle.responsible
+            assert lifecycle.state in RESPONSIBLE
             assert "expired" == lifecycle.step("claim_expired", by=OWNER, now=now)
 
     @pytest.mark.parametrize("trigger", ["claim_accepted", "claim_expired"])
@@ -191,34 +179,8 @@ class TestClock:
             )
 
 
-class TestMode:
-    """Who may change how a claim is protected."""
-
-    def test_exhaustive(self) -> None:
-        """All 1,470 attempts: 15 pairs are open to all, 42 to the owner, as long as it lives."""
-        tally: Counter[str] = Counter()
-        for state, old, new, by in itertools.product(ClaimState, Mode, Mode, ACTORS):
-            lifecycle = at(state, old, "due")
-            before = lifecycle.history
-            try:
-                lifecycle.change_mode(new, by=by, now=DUE)
-            except SpecError as error:
-                tally[type(error).__name__] += 1
-                assert (old, before) == (lifecycle.mode, lifecycle.history)
-            else:
-                tally["changed" if lifecycle.history != before else "same"] += 1
-                assert by == OWNER or old is new or is_escalation(old, new)
-                assert (state, new) == (lifecycle.state, lifecycle.mode)
-        live, ended = 6, 4
-        assert (
-            Counter(
-                changed=live * (42 + 15 + 15),
-                same=live * 7 * 3,
-                OwnershipError=live * (27 + 27),
-                LifecycleError=ended * 49 * 3,
-            )
-            == tally
-        )
+class TestEscalation:
+    """Which mode protects more than another."""
 
     def test_order(self) -> None:
         """Escalation is a strict order with 15 pairs, from best effort up to hard protection."""
@@ -229,47 +191,28 @@ class TestMode:
         assert all((new, old) not in ups for old, new in ups)
         assert all((a, d) in ups for a, b in ups for c, d in ups if b is c)
 
-    def test_raised_beyond_demotion(self) -> None:
-        """Once anyone has raised a demotable claim, the runtime may demote it no more."""
-        lifecycle = at(ClaimState.ACCEPTED, Mode.DEMOTABLE)
-        lifecycle.change_mode(Mode.HARD_PROTECTED, by=STRANGER)
-        with pytest.raises(OwnershipError, match="this one is hard_protected"):
-            lifecycle.step("claim_demoted", by=RUNTIME)
-
-    def test_no_duration(self) -> None:
-        """A claim that has no duration cannot become an expiring one."""
-        with pytest.raises(LifecycleError, match="it has no duration"):
-            at(ClaimState.ACCEPTED).change_mode(Mode.EXPIRING, by=OWNER)
-
 
 class TestHistory:
     """What is remembered."""
 
     @given(
         st.lists(
-            st.tuples(st.sampled_from(TRIGGERS), st.sampled_from(ACTORS), st.sampled_from(Mode)),
+            st.tuples(st.sampled_from(TRIGGERS), st.sampled_from(ACTORS)),
             max_size=40,
         )
     )
-    def test_replay(self, attempts: list[tuple[str, Actor, Mode]]) -> None:
+    def test_replay(self, attempts: list[tuple[str, Actor]]) -> None:
         """Whatever is tried, what succeeded makes a chain that replays to the same claim."""
         lifecycle = ClaimLifecycle(claim(Mode.DEMOTABLE))
-        for trigger, by, mode in attempts:
-            step = functools.partial(lifecycle.step, trigger, by=by)
-            change = functools.partial(lifecycle.change_mode, mode, by=by)
-            for attempt in (step, change):
-                before = (lifecycle.state, lifecycle.mode, lifecycle.history)
-                try:
-                    attempt()
-                except SpecError:
-                    assert before == (lifecycle.state, lifecycle.mode, lifecycle.history)
+        for trigger, by in attempts:
+            before = (lifecycle.state, lifecycle.history)
+            try:
+                lifecycle.step(trigger, by=by)
+            except SpecError:
+                assert before == (lifecycle.state, lifecycle.history)
         again = ClaimLifecycle(claim(Mode.DEMOTABLE))
         for entry in lifecycle.history:
-            assert entry.source is again.state
-            if entry.what == "mode_changed":
-                again.change_mode(entry.mode, by=entry.by)
-            else:
-                again.step(entry.what, by=entry.by)
-            assert (entry.dest, entry.mode) == (again.state, again.mode)
+            again.step(entry.trigger, by=entry.by)
+            assert entry.dest is again.state
         assert lifecycle.history == again.history
         assert lifecycle.state is again.state

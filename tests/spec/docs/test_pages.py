@@ -7,8 +7,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from spec.contract.modes import MODES, Depth
+from spec.contract.modes import MODES
 from spec.contract.obligations import OBLIGATIONS
+from spec.contract.supply import Atom, Depth, Order
 from spec.docs.obligations import obligation_page
 from spec.docs.pages import pages
 from spec.docs.wording import KIND_SETS, SHARED, term_text
@@ -20,7 +21,7 @@ from spec.language.terms import Or, disj
 from spec.lowering.depths import Precondition
 from spec.lowering.meanings import DEPTHS, MUST_HOLD, ORDERS, PRIMITIVES, WORDS
 from spec.lowering.signals import Signal
-from spec.lowering.vocabulary import AnchorKind, Atom, Basis, ClaimScope, Order, Scope, Status
+from spec.lowering.vocabulary import AnchorKind, Basis, ClaimScope, Scope, Status
 
 DOCS = Path(__file__).parents[3] / "docs"
 PAGES = pages()

@@ -4,13 +4,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from spec.claims.states import Mode
-from spec.contract.modes import Depth
+from spec.contract.supply import Atom, Depth, Order
 from spec.lowering.depths import PRECONDITIONS
 from spec.lowering.descriptor import SCHEMA, Descriptor
 from spec.lowering.evidence import SCHEMA as EVIDENCE
 from spec.lowering.evidence import EvidenceFile
 from spec.lowering.obligations import RELEVANT_ORDER
-from spec.lowering.vocabulary import Atom, Order
 
 Data = dict[str, Any]
 

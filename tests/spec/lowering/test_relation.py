@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from spec.claims.states import Mode
-from spec.contract.modes import MODES, Bundle, ConflictAction, Depth
+from spec.contract.modes import MODES, Bundle, ConflictAction
 from spec.contract.obligations import OBLIGATIONS
+from spec.contract.supply import Depth
 from spec.lowering.depths import LADDER, MAY_SUPPLY, PRECONDITIONS, TELEMETRY_JOIN
 from spec.lowering.obligations import (
     NEVER_BY_TELEMETRY,

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from spec.claims.states import Mode
-from spec.contract.modes import MODES, Depth
+from spec.contract.modes import MODES
+from spec.contract.supply import Depth
 from spec.lowering.depths import PRECONDITIONS
 from spec.lowering.reasons import upgrade, why_missing
 from spec.lowering.relation import Row, lower
