@@ -157,7 +157,7 @@ class _Table:
         )
 
     def _laid_out(self) -> tuple[dict[str, int], int]:
-        """Where the row of numbers has what terms read beside fields and constants, which follow."""
+        """Where the row of numbers has what is no field and no constant, and where those begin."""
         sizes = {"here": 1, "threshold": 1}
         sizes |= {_SLOT[scope]: len(names) for scope, names in self._registers.items()}
         sizes["own"] = max(len(observer.registers) for observer in OBLIGATIONS.values())
