@@ -278,12 +278,14 @@ impl<'a> Delivery<'a> {
         let (tables, mode) = (self.at.tables, &self.at.tables.modes[self.claim.mode]);
         for watch in watches {
             let Some(state) = scope.stands.state(watch.place) else { continue };
+            let mut rules = watch.rules.iter();
+            let Some(first) = rules.position(|rule| rule.leaves(state)) else { continue };
             let number = mode.obligations[watch.place];
-            let (first, own) = (mode.offsets[watch.place], tables.slots.own);
+            let (from, own) = (mode.offsets[watch.place], tables.slots.own);
             for each in 0..tables.obligations[usize::from(number)].registers {
-                self.row.values[own + each] = scope.registers.get(first + each);
+                self.row.values[own + each] = scope.registers.get(from + each);
             }
-            match self.outcome(watch, number, state) {
+            match self.outcome(&watch.rules[first..], number, state) {
                 Outcome::Stays => {}
                 _ if seen.is_open(number) => {}
                 Outcome::Unknown => {
@@ -323,13 +325,13 @@ impl<'a> Delivery<'a> {
         }
     }
 
-    /// The one step that an observer may take, if it is known.
-    fn outcome(&mut self, watch: &'a Watch, obligation: u8, state: u8) -> Outcome<'a> {
-        for (at, rule) in watch.rules.iter().enumerate() {
-            if rule.sources >> state & 1 == 1 {
+    /// The one step that an observer may take by rules, if it is known.
+    fn outcome(&mut self, rules: &'a [Rule], obligation: u8, state: u8) -> Outcome<'a> {
+        for (at, rule) in rules.iter().enumerate() {
+            if rule.leaves(state) {
                 match self.eval(rule.when) {
                     0 => {}
-                    UNKNOWN => return self.only(&watch.rules[at..], obligation, state),
+                    UNKNOWN => return self.only(&rules[at..], obligation, state),
                     _ => return Outcome::Moves(rule),
                 }
             }
@@ -337,14 +339,13 @@ impl<'a> Delivery<'a> {
         Outcome::Stays
     }
 
-    /// The same where it is unknown whether the first of these rules applies: all that may apply must
-    /// come to the same.
+    /// The same where it is unknown whether the first of them applies: all that may must come to one.
     fn only(&mut self, rules: &'a [Rule], obligation: u8, state: u8) -> Outcome<'a> {
         let first = self.at.tables.slots.own;
         let end = first + self.at.tables.obligations[usize::from(obligation)].registers;
         let own = self.row.values[first..end].to_vec();
         let mut found: Option<(&Rule, Vec<i64>)> = None;
-        for rule in rules.iter().filter(|rule| rule.sources >> state & 1 == 1) {
+        for rule in rules.iter().filter(|rule| rule.leaves(state)) {
             let holds = self.eval(rule.when);
             if holds == 0 {
                 continue;

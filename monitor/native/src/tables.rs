@@ -62,6 +62,13 @@ record! {
     pub struct Rule { number: u8, sources: u32, to: u8, when: Start, sets: Option<Vec<Start>> }
 }
 
+impl Rule {
+    /// Whether it may apply in a state.
+    pub fn leaves(&self, state: u8) -> bool {
+        self.sources >> state & 1 == 1
+    }
+}
+
 record! {
     /// An observer, by its place in the mode, on one kind of event.
     pub struct Watch { place: usize, rules: Vec<Rule> }
@@ -264,23 +271,34 @@ impl Tables {
     /// The value of a term, `UNKNOWN` unless every value of the unknown inputs gives the same.
     pub fn eval(&self, mut at: Start, row: &mut Row, moment: &Moment) -> i64 {
         loop {
-            let step = self.steps[usize::from(at)];
-            let (left, right, then, other) = match step {
-                Step::Give(value) => return row.get(value, moment),
-                Step::Holds(one, then, other) => (row.get(one, moment), 0, then, other),
-                Step::Less(left, right, then, other)
-                | Step::AtMost(left, right, then, other)
-                | Step::Equal(left, right, then, other) => {
-                    (row.get(left, moment), row.get(right, moment), then, other)
+            let mut both = |left: Slot, right: Slot, apply: fn(i64, i64) -> i64| {
+                let (left, right) = (row.get(left, moment), row.get(right, moment));
+                let known = left != UNKNOWN && right != UNKNOWN;
+                if known {
+                    apply(left, right)
+                } else {
+                    UNKNOWN
                 }
-                Step::Plus(to, left, right, next) | Step::Minus(to, left, right, next) => {
-                    let (left, right) = (row.get(left, moment), row.get(right, moment));
-                    let is_unknown = left == UNKNOWN || right == UNKNOWN;
-                    row.values[usize::from(to)] = match step {
-                        _ if is_unknown => UNKNOWN,
-                        Step::Plus(..) => left.saturating_add(right),
-                        _ => left.saturating_sub(right),
-                    };
+            };
+            let (holds, then, other) = match self.steps[usize::from(at)] {
+                Step::Give(value) => return row.get(value, moment),
+                Step::Holds(one, then, other) => (row.get(one, moment), then, other),
+                Step::Less(left, right, then, other) => {
+                    (both(left, right, |a, b| i64::from(a < b)), then, other)
+                }
+                Step::AtMost(left, right, then, other) => {
+                    (both(left, right, |a, b| i64::from(a <= b)), then, other)
+                }
+                Step::Equal(left, right, then, other) => {
+                    (both(left, right, |a, b| i64::from(a == b)), then, other)
+                }
+                Step::Plus(to, left, right, next) => {
+                    row.values[usize::from(to)] = both(left, right, i64::saturating_add);
+                    at = next;
+                    continue;
+                }
+                Step::Minus(to, left, right, next) => {
+                    row.values[usize::from(to)] = both(left, right, i64::saturating_sub);
                     at = next;
                     continue;
                 }
@@ -290,17 +308,14 @@ impl Tables {
                     continue;
                 }
             };
-            if left == UNKNOWN || right == UNKNOWN {
-                let then = self.eval(then, row, moment);
-                return if then == self.eval(other, row, moment) { then } else { UNKNOWN };
-            }
-            let holds = match step {
-                Step::Less(..) => left < right,
-                Step::AtMost(..) => left <= right,
-                Step::Equal(..) => left == right,
-                _ => left != 0,
+            at = match holds {
+                0 => other,
+                UNKNOWN => {
+                    let then = self.eval(then, row, moment);
+                    return if then == self.eval(other, row, moment) { then } else { UNKNOWN };
+                }
+                _ => then,
             };
-            at = if holds { then } else { other };
         }
     }
 }
