@@ -289,14 +289,14 @@ class _Table:
                     otherwise = self._choice(arg, then, otherwise, own)
                 return otherwise
             case Ite(first, yes, no):
-                yes, no = (self._choice(each, then, otherwise, own) for each in (yes, no))
-                return self._choice(first, yes, no, own)
+                if_so, if_not = (self._choice(t, then, otherwise, own) for t in (yes, no))
+                return self._choice(first, if_so, if_not, own)
             case Compare("==", left, right) if left.sort is Sort.BOOL:
                 return self._choice(Ite(left, right, ~right), then, otherwise, own)
             case Compare(op, left, right):
-                (one, first), (other, second) = (self._operand(t, own) for t in (left, right))
+                (one, made), (other, more) = (self._operand(t, own) for t in (left, right))
                 operands = u8(one) + u8(other) + u16(then) + u16(otherwise)
-                return self._after([*first, *second], self._step(_OPERATOR[op], operands))
+                return self._after([*made, *more], self._step(_OPERATOR[op], operands))
         slot, made = self._operand(cond, own)
         return self._after(made, self._step("Holds", u8(slot) + u16(then) + u16(otherwise)))
 
@@ -315,9 +315,9 @@ class _Table:
                 names = own if scope is Scope.OWN else self._registers[scope]
                 return self._slots[_SLOT[scope]] + names.index(name), []
             case Arith(op, left, right):
-                (one, first), (other, second) = (self._operand(t, own) for t in (left, right))
+                (one, made), (other, more) = (self._operand(t, own) for t in (left, right))
                 to = self._slot(term)
-                return to, [*first, *second, (_OPERATOR[op], u8(to) + u8(one) + u8(other))]
+                return to, [*made, *more, (_OPERATOR[op], u8(to) + u8(one) + u8(other))]
             case Ite():
                 to = self._slot(term)
                 return to, [("Value", u8(to) + self._term(term, own))]

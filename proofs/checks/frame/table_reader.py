@@ -328,8 +328,9 @@ class TableReader:
         own = () if self.observer is None else self.observer.registers
         most = max((each.registers for each in table.obligations), default=len(own))
         for place in range(most):
-            each = Var(Scope.OWN, own[place].name, own[place].sort) if place < len(own) else None
-            put(table.slots["own"] + place, each)
+            has = place < len(own)
+            term = Var(Scope.OWN, own[place].name, own[place].sort) if has else None
+            put(table.slots["own"] + place, term)
         for slot, number in table.constants:
             put(slot, Const(number))
         return found
