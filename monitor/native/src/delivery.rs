@@ -64,7 +64,6 @@ fn deliver_to(
         _ => true,
     };
     let moves = shows && claim.seen.unclear().is_none();
-    let (responsible, size) = (claim.responsible(tables), claim.size(tables));
     let to_claim = is_mine || named || run.owing.contains(number);
     let mut seen = std::mem::take(&mut run.claims[number].seen);
     let at = given.in_run(run);
@@ -99,6 +98,7 @@ fn deliver_to(
         claim.state = tables.next_state(claim.state, trigger).unwrap_or(claim.state);
     }
     if let Some(facts) = changed {
+        let (responsible, size) = (claim.responsible(tables), claim.size(tables));
         claim.facts = facts;
         run.counted(number, responsible, size, tables);
     }
@@ -154,16 +154,18 @@ impl<'a> Delivery<'a> {
         self.at.tables.eval(term, self.row, self.at)
     }
 
-    /// The registers of the claim after the event, if it may change any.
+    /// The registers of the claim after the event, if it changes any.
     fn ledger(&mut self) -> Option<Registers> {
-        let (kind, first) = (self.kind, self.at.tables.slots.now);
-        let mut now = (!kind.claim.is_empty()).then(|| self.claim.facts.clone())?;
+        let (kind, slots) = (self.kind, &self.at.tables.slots);
+        let mut now = None;
         for &(place, term) in &kind.claim {
             let (place, value) = (usize::from(place), self.eval(term));
-            self.row.values[first + place] = value;
-            now.set(place, value);
+            self.row.values[slots.now + place] = value;
+            if value != self.row.values[slots.was + place] {
+                now.get_or_insert_with(|| self.claim.facts.clone()).set(place, value);
+            }
         }
-        Some(now)
+        now
     }
 
     /// Deliver it to the claim itself.
