@@ -280,16 +280,16 @@ impl<'a> Delivery<'a> {
         let (tables, mode) = (self.at.tables, &self.at.tables.modes[self.claim.mode]);
         for watch in watches {
             let Some(state) = scope.stands.state(watch.place) else { continue };
-            let mut rules = watch.rules.iter();
-            let Some(first) = rules.position(|rule| rule.leaves(state)) else { continue };
             let number = mode.obligations[watch.place];
+            if !watch.rules.iter().any(|rule| rule.leaves(state)) || seen.is_open(number) {
+                continue;
+            }
             let (from, own) = (mode.offsets[watch.place], tables.slots.own);
             for each in 0..tables.obligations[usize::from(number)].registers {
                 self.row.values[own + each] = scope.registers.get(from + each);
             }
-            match self.outcome(&watch.rules[first..], number, state) {
+            match self.outcome(&watch.rules, number, state) {
                 Outcome::Stays => {}
-                _ if seen.is_open(number) => {}
                 Outcome::Unknown => {
                     seen.leave_open(number, self.unknown(number));
                     self.moved = true;
