@@ -297,7 +297,7 @@ class TableReader:
         """The number at a place of the row."""
         found = made.get(slot) or self._places.get(slot)
         if found is None:
-            raise Refused(f"nothing is at place {slot}")
+            raise Refused(f"place {slot} has no value")
         if isinstance(found, Const) and sort is Sort.BOOL:
             return Const(bool(found.value))
         if found.sort is not sort:
