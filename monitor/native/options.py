@@ -8,7 +8,7 @@ from spec.claims.states import Mode
 from spec.events.alphabet import Kind
 from spec.stream.breaks import Limits
 
-__all__ = ["i64", "kinds_of", "many", "maybe", "options", "text", "u8", "u32", "u64"]
+__all__ = ["i64", "kinds_of", "many", "maybe", "options", "text", "u8", "u16", "u32", "u64"]
 
 
 def options(
@@ -36,6 +36,11 @@ def kinds_of(names: Mapping[str, Sequence[str]]) -> list[Kind]:
 def u8(value: int) -> bytes:
     """A byte."""
     return value.to_bytes(1, "little")
+
+
+def u16(value: int) -> bytes:
+    """A number of two bytes."""
+    return value.to_bytes(2, "little")
 
 
 def u32(value: int) -> bytes:

@@ -8,9 +8,9 @@ Names are numbers, by the lists of names that the core knows.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from typing import Final, TypeAlias
 
-from monitor.native.options import i64, kinds_of, many, maybe, text, u8, u32, u64
+from monitor.native.options import i64, kinds_of, many, maybe, text, u8, u16, u32, u64
 from spec.claims.states import TERMINAL, TRANSITIONS, ClaimState, Mode
 from spec.contract.facts import FACTS_ARE_FACTS, ROOM, facts_of
 from spec.contract.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
@@ -34,6 +34,8 @@ from spec.events.fields import (
 from spec.language.machine import Observer
 from spec.language.partial_evaluation import Known, specialize
 from spec.language.terms import (
+    FALSE,
+    TRUE,
     And,
     Arith,
     Compare,
@@ -42,6 +44,7 @@ from spec.language.terms import (
     Not,
     Or,
     Scope,
+    Sort,
     Term,
     Var,
 )
@@ -62,24 +65,23 @@ _SETS: Final = {
 }
 
 _OPERATOR: Final = {
-    Not: "Not",
-    And: "And",
-    Or: "Or",
-    Ite: "If",
     "<": "Less",
     "<=": "AtMost",
     "==": "Equal",
     "+": "Plus",
     "-": "Minus",
 }
-_SCOPE: Final = {
-    Scope.WAS: "Was",
-    Scope.NOW: "Now",
-    Scope.REQ_WAS: "RequestWas",
-    Scope.REQ: "Request",
-    Scope.OWN: "Own",
+_SLOT: Final = {
+    Scope.WAS: "was",
+    Scope.NOW: "now",
+    Scope.REQ_WAS: "request_was",
+    Scope.REQ: "request",
+    Scope.OWN: "own",
 }
 _CLAIM: Final = (*CLAIM_FACTS.registers, *DECLARED.registers)
+
+_Made: TypeAlias = tuple[str, bytes]
+"""A step that makes a number: its operator, and its operands but for the next step."""
 
 
 def table(bundle: Bundle, names: Mapping[str, Sequence[str]]) -> bytes:
@@ -99,16 +101,23 @@ class _Table:
 
     def __init__(self, bundle: Bundle, names: Mapping[str, Sequence[str]]) -> None:
         self._bundle, self._names, self._kinds = bundle, names, kinds_of(names)
-        self._nodes: dict[bytes, int] = {}
-        self._parts: list[int] = []
-        self._lists: dict[tuple[int, ...], int] = {}
+        self._steps: dict[bytes, int] = {}
+        self._places: dict[Term | int, int] = {}
+        self._registers = {
+            scope: [register.name for register in registers]
+            for registers, scopes in (
+                (_CLAIM, (Scope.WAS, Scope.NOW)),
+                (REQUEST_FACTS.registers, (Scope.REQ_WAS, Scope.REQ)),
+            )
+            for scope in scopes
+        }
+        self._slots, self._used = self._laid_out()
 
     def written(self) -> bytes:
         """The table as bytes, in the order in which the core reads it."""
         if unknown := set(Event.__struct_fields__) ^ set(self._names["fields"]):
             raise ValueError(f"the core and the events differ in {sorted(unknown)}")
-        claims = [register.name for register in _CLAIM]
-        requests = [register.name for register in REQUEST_FACTS.registers]
+        claims, requests = self._registers[Scope.WAS], self._registers[Scope.REQ]
         states, modes = [*ClaimState], [None, *Mode]
         moves = {(row.source, row.trigger): states.index(row.dest) for row in TRANSITIONS}
         of_modes = [self._mode(mode) for mode in modes]  # which finds the terms
@@ -137,10 +146,26 @@ class _Table:
                 many(map(self._obligation, OBLIGATIONS.values())),
                 *(u64(modes.index(Mode(name))) for name in self._names["modes"]),
                 many(of_modes),
-                many(self._nodes),
-                many(map(u32, self._parts)),
+                *(u64(self._slots[name]) for name in self._names["slots"]),
+                many(
+                    u8(slot) + i64(each)
+                    for each, slot in self._places.items()
+                    if isinstance(each, int)
+                ),
+                many(self._steps),
             )
         )
+
+    def _laid_out(self) -> tuple[dict[str, int], int]:
+        """Where the row of numbers has what is no field and no constant, and where those begin."""
+        sizes = {"here": 1, "threshold": 1}
+        sizes |= {_SLOT[scope]: len(names) for scope, names in self._registers.items()}
+        sizes["own"] = max(len(observer.registers) for observer in OBLIGATIONS.values())
+        slots, used = {}, len(self._names["derived"])
+        for name, size in sizes.items():
+            slots[name] = used
+            used += size
+        return slots, used
 
     def _set(self, kinds: Iterable[Kind]) -> int:
         return sum(1 << self._kinds.index(kind) for kind in kinds)
@@ -198,7 +223,8 @@ class _Table:
             self._watches(made.scoped, own),
             self._term(made.opening),
         )
-        assumed = (self._term(specialize(each.holds, kind, known)) for each in FACTS_ARE_FACTS)
+        holds = (specialize(each.holds, kind, known) for each in FACTS_ARE_FACTS)
+        assumed = (maybe(None if term == TRUE else self._term(term)) for term in holds)
         reads = sum(1 << self._names["derived"].index(name) for name in made.reads)
         return b"".join(parts) + many(assumed) + u64(reads)
 
@@ -227,44 +253,79 @@ class _Table:
     # Terms.
 
     def _term(self, term: Term, own: Sequence[str] = ()) -> bytes:
-        """The number of a term; equal terms have one."""
-        return u32(self._node(term, own))
+        """Where the steps of a term begin; equal terms have the same."""
+        return u16(self._start(term, own))
 
-    def _node(self, term: Term, own: Sequence[str]) -> int:
-        operator, operands = self._parted(term, own)
-        key = u8(self._names["operators"].index(operator)) + operands
-        return self._nodes.setdefault(key, len(self._nodes))
+    def _start(self, term: Term, own: Sequence[str]) -> int:
+        match term:
+            case Not() | And() | Or() | Compare():
+                return self._choice(term, self._start(TRUE, own), self._start(FALSE, own), own)
+            case Ite(cond, then, otherwise):
+                return self._choice(cond, self._start(then, own), self._start(otherwise, own), own)
+        slot, made = self._operand(term, own)
+        return self._after(made, self._step("Give", u8(slot)))
 
-    def _parted(self, term: Term, own: Sequence[str]) -> tuple[str, bytes]:
-        """The operator of a term, and its operands."""
+    def _step(self, operator: str, operands: bytes) -> int:
+        step = u8(self._names["operators"].index(operator)) + operands
+        return self._steps.setdefault(step, len(self._steps))
+
+    def _after(self, made: Iterable[_Made], start: int) -> int:
+        """Make numbers, and go on."""
+        for operator, operands in reversed([*made]):
+            start = self._step(operator, operands + u16(start))
+        return start
+
+    def _choice(self, cond: Term, then: int, otherwise: int, own: Sequence[str]) -> int:
+        """A choice between two steps. A condition of several parts is decided one after another."""
+        match cond:
+            case Not(arg):
+                return self._choice(arg, otherwise, then, own)
+            case And(args):
+                for arg in reversed(args):
+                    then = self._choice(arg, then, otherwise, own)
+                return then
+            case Or(args):
+                for arg in reversed(args):
+                    otherwise = self._choice(arg, then, otherwise, own)
+                return otherwise
+            case Ite(first, yes, no):
+                if_so, if_not = (self._choice(t, then, otherwise, own) for t in (yes, no))
+                return self._choice(first, if_so, if_not, own)
+            case Compare("==", left, right) if left.sort is Sort.BOOL:
+                return self._choice(Ite(left, right, ~right), then, otherwise, own)
+            case Compare(op, left, right):
+                (one, made), (other, more) = (self._operand(t, own) for t in (left, right))
+                operands = u8(one) + u8(other) + u16(then) + u16(otherwise)
+                return self._after([*made, *more], self._step(_OPERATOR[op], operands))
+        slot, made = self._operand(cond, own)
+        return self._after(made, self._step("Holds", u8(slot) + u16(then) + u16(otherwise)))
+
+    def _operand(self, term: Term, own: Sequence[str]) -> tuple[int, list[_Made]]:
+        """The slot that has the value of a term, and the steps that make it."""
         match term:
             case Const(value):
-                return "Const", i64(value)
+                return self._slot(int(value)), []
             case Var(Scope.EVENT, "here", _):
-                return "Here", b""
+                return self._slots["here"], []
             case Var(Scope.CLAIM, "threshold", _):
-                return "Threshold", b""
+                return self._slots["threshold"], []
             case Var(Scope.EVENT, name, _):
-                return "Field", u8(self._names["derived"].index(name))
-            case Var(scope, name, _):
-                claims = [register.name for register in _CLAIM]
-                requests = [register.name for register in REQUEST_FACTS.registers]
-                of = claims if scope in (Scope.WAS, Scope.NOW) else requests
-                return _SCOPE[scope], u8((own if scope is Scope.OWN else of).index(name))
-            case Not(arg):
-                return "Not", self._term(arg, own)
-            case And(args) | Or(args):
-                nodes = tuple(self._node(arg, own) for arg in args)
-                if nodes not in self._lists:
-                    self._lists[nodes] = len(self._parts)
-                    self._parts += nodes
-                return _OPERATOR[type(term)], u32(self._lists[nodes]) + u32(len(nodes))
-            case Compare(op, left, right) | Arith(op, left, right):
-                return _OPERATOR[op], self._term(left, own) + self._term(right, own)
-            case Ite(cond, then, otherwise):
-                parts = (cond, then, otherwise)
-                return "If", b"".join(self._term(part, own) for part in parts)
-        raise TypeError(f"not a term of one kind of event: {term!r}")
+                return self._names["derived"].index(name), []
+            case Var(scope, name, _) if scope in _SLOT:
+                names = own if scope is Scope.OWN else self._registers[scope]
+                return self._slots[_SLOT[scope]] + names.index(name), []
+            case Arith(op, left, right):
+                (one, made), (other, more) = (self._operand(t, own) for t in (left, right))
+                to = self._slot(term)
+                return to, [*made, *more, (_OPERATOR[op], u8(to) + u8(one) + u8(other))]
+            case Ite():
+                to = self._slot(term)
+                return to, [("Value", u8(to) + self._term(term, own))]
+        raise TypeError(f"not a number in a term of one kind of event: {term!r}")
+
+    def _slot(self, of: Term | int) -> int:
+        """The slot of a constant, or of the value of a term."""
+        return self._places.setdefault(of, self._used + len(self._places))
 
 
 def _to(state: int | None) -> bytes | None:

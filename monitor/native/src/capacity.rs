@@ -213,7 +213,7 @@ impl Capacity {
             return;
         }
         let Some(Span { on, .. }) = self.spans.get(size.object) else { return };
-        if on.iter().nth(1).is_none() {
+        if matches!(on, Few::One(_)) {
             return each(size.end - start, &mut std::iter::once(number));
         }
         let of = |claim: u32| self.sizes.get(claim).map_or((0, 0), |s| (s.start(), s.end));

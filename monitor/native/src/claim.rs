@@ -11,7 +11,7 @@ use crate::names::{Name, Names};
 use crate::record;
 use crate::registers::{verdict_of, Registers, Scope, Stand};
 use crate::tables::{
-    Inputs, Tables, Verdict, INCONCLUSIVE, PENDING, SATISFIED, UNEXERCISED, UNKNOWN, VIOLATED,
+    Tables, Verdict, INCONCLUSIVE, PENDING, SATISFIED, UNEXERCISED, UNKNOWN, VIOLATED,
 };
 use crate::texts::{Predicate, MAX_BLOCKS};
 
@@ -180,10 +180,6 @@ impl Claim {
     /// The first position after those that its predicate needs; its extent if none is stated.
     pub fn stop(&self) -> i64 {
         self.predicate.map_or(self.extent() as i64, Predicate::end)
-    }
-    /// What terms read of it before an event.
-    pub fn inputs(&self) -> Inputs<'_> {
-        Inputs::of(self.threshold(), &self.facts)
     }
     /// The end of its own positions: of its footprint, or of all if none is stated.
     pub fn extent(&self) -> u64 {

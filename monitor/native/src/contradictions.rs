@@ -6,17 +6,17 @@ use crate::durations;
 use crate::event;
 use crate::facts::ABOUT_BLOCKS;
 use crate::fields::Moment;
-use crate::tables::Inputs;
+use crate::tables::Row;
 
 /// Whether a fact contradicts those before it.
-pub fn check(at: &Moment) -> Fine {
+pub fn check(at: &Moment, row: &mut Row) -> Fine {
     let kind = at.event.kind;
     if !at.tables.sets.facts.has(kind) {
         return Ok(());
     }
-    for number in at.mine.keys() {
+    for (number, about) in at.mine.iter() {
         if at.effect.direct.contains(number) || !ABOUT_BLOCKS.has(kind) {
-            assume(at, number)?;
+            assume(at, row, number, *about)?;
         }
     }
     if kind == event::PREFIX_LOOKUP && at.event.held.is_some() {
@@ -25,13 +25,11 @@ pub fn check(at: &Moment) -> Fine {
     Ok(())
 }
 
-fn assume(at: &Moment, number: u32) -> Fine {
+fn assume(at: &Moment, row: &mut Row, number: u32, about: (bool, bool)) -> Fine {
     let (event, claim, tables) = (at.event, &at.run.claims[number], at.tables);
     let terms = &tables.modes[claim.mode].kinds[usize::from(event.kind)].assumed;
-    for (assumption, node) in tables.assumptions.iter().zip(terms) {
-        if tables.always_holds(*node) {
-            continue;
-        }
+    for (assumption, term) in tables.assumptions.iter().zip(terms) {
+        let Some(term) = *term else { continue };
         let observed = at.observes.covers(assumption.rests_on);
         if claim.predicate.is_none() || !observed {
             continue;
@@ -44,8 +42,8 @@ fn assume(at: &Moment, number: u32) -> Fine {
         }
         // One assumption reads the threshold. It is about blocks: groups may need more or fewer.
         let threshold = at.run.pool.size(claim.start(), claim.stop());
-        let inputs = Inputs { threshold, ..claim.inputs() };
-        if tables.eval(*node, &inputs, &mut |field| at.value(field, number)) == 0 {
+        row.begin(number, about, threshold, &claim.facts, &tables.slots);
+        if tables.eval(term, row, at) == 0 {
             return contradiction(
                 Code::EntryContradicts,
                 format!("facts contradict: {}", assumption.broken),

@@ -7,13 +7,17 @@ use crate::event;
 use crate::fields::{self, Given, Moment};
 use crate::map::Set;
 use crate::names::Name;
-use crate::registers::{verdict_of, Registers, Scope, Stand};
+use crate::registers::{Registers, Scope, Stand};
 use crate::run::Run;
-use crate::tables::{Compiled, Inputs, Tables, Watch, SATISFIED, UNKNOWN, VIOLATED};
+use crate::tables::{
+    Compiled, Row, Rule, Start, Tables, Watch, PENDING, SATISFIED, UNKNOWN, VIOLATED,
+};
 
 /// Deliver an event to the claims that it concerns. Afterwards `whom` are those, and `moved` those
 /// of which an observer moved.
-pub fn deliver(run: &mut Run, given: &Given, whom: &mut Set<u32>, moved: &mut Vec<u32>) {
+pub fn deliver(
+    run: &mut Run, given: &Given, row: &mut Row, whom: &mut Set<u32>, moved: &mut Vec<u32>,
+) {
     let (event, requests) = (given.event, given.tables.sets.requests);
     let caches = event.kind == event::BLOCK_CACHED;
     let mut here = event.request_id.filter(|_| caches || requests.has(event.kind));
@@ -27,7 +31,7 @@ pub fn deliver(run: &mut Run, given: &Given, whom: &mut Set<u32>, moved: &mut Ve
     moved.clear();
     concerned(&given.in_run(run), here, whom);
     for number in whom.keys() {
-        if deliver_to(run, given, number, here.as_slice(), perhaps) {
+        if deliver_to(run, given, number, here.as_slice(), perhaps, row) {
             moved.push(number);
         }
     }
@@ -35,7 +39,9 @@ pub fn deliver(run: &mut Run, given: &Given, whom: &mut Set<u32>, moved: &mut Ve
 
 /// Deliver an event of the requests `here` to a claim; with `perhaps` it may be of any request in
 /// hand. Return whether an observer moved.
-fn deliver_to(run: &mut Run, given: &Given, number: u32, here: &[Name], perhaps: bool) -> bool {
+fn deliver_to(
+    run: &mut Run, given: &Given, number: u32, here: &[Name], perhaps: bool, row: &mut Row,
+) -> bool {
     let (event, tables) = (given.event, given.tables);
     let (is_mine, named) = given.mine.get(number).copied().unwrap_or_default();
     let claim = &run.claims[number];
@@ -58,16 +64,17 @@ fn deliver_to(run: &mut Run, given: &Given, number: u32, here: &[Name], perhaps:
         _ => true,
     };
     let moves = shows && claim.seen.unclear().is_none();
-    let (responsible, size) = (claim.responsible(tables), claim.size(tables));
-    let owes = run.owing.contains(number);
+    let to_claim = is_mine || named || run.owing.contains(number);
     let mut seen = std::mem::take(&mut run.claims[number].seen);
     let at = given.in_run(run);
-    let mut delivery = Delivery::new(&at, number, here, &unsure, moves);
-    let now = delivery.ledger();
-    if is_mine || named || owes {
-        delivery.to_claim(&mut seen, &now);
+    let claim = &at.run.claims[number];
+    row.begin(number, (is_mine, named), claim.threshold(), &claim.facts, &tables.slots);
+    let mut delivery = Delivery::new(&at, claim, here, &unsure, moves, row);
+    let changed = delivery.ledger();
+    if to_claim {
+        delivery.to_claim(&mut seen);
     }
-    delivery.to_requests(is_mine, &mut seen, &now);
+    delivery.to_requests(is_mine, &mut seen);
     if is_mine || tables.sets.actions.has(event.kind) || OPENS_MANY.has(event.kind) {
         for &name in here.iter().chain(&unsure) {
             if seen.requests.contains(name) {
@@ -76,22 +83,26 @@ fn deliver_to(run: &mut Run, given: &Given, number: u32, here: &[Name], perhaps:
             if at.run.requests.is_over(name) && seen.may_forget() {
                 delivery.forgets(name, &mut seen);
             } else {
-                delivery.opens(name, &mut seen, &now);
+                delivery.opens(name, &mut seen);
             }
         }
     }
-    let Delivery { opened, moved, .. } = delivery;
+    let Delivery { opened, moved, owes, .. } = delivery;
     for name in opened {
         run.followers.entry(name).add(number);
     }
     let claim = &mut run.claims[number];
-    (claim.seen, claim.facts) = (seen, now);
+    claim.seen = seen;
     if is_mine && named {
         let trigger = if event.demotes() { event::CLAIM_DEMOTED } else { event.kind };
         claim.state = tables.next_state(claim.state, trigger).unwrap_or(claim.state);
     }
-    run.counted(number, responsible, size, tables);
-    if moved {
+    if let Some(facts) = changed {
+        let (responsible, size) = (claim.responsible(tables), claim.size(tables));
+        claim.facts = facts;
+        run.counted(number, responsible, size, tables);
+    }
+    if owes {
         run.owe(number, tables);
     }
     moved
@@ -117,136 +128,74 @@ fn matters_who(claim: &Claim, tables: &Tables) -> bool {
 /// is unknown. `moves` says whether it can move an observer.
 struct Delivery<'a> {
     at: &'a Moment<'a>,
-    number: u32,
     claim: &'a Claim,
     here: &'a [Name],
     perhaps: &'a [Name],
     moves: bool,
     kind: &'a Compiled,
-    values: [i64; 64],
-    asked: u64,
+    row: &'a mut Row,
     opened: Vec<Name>,
-    /// Whether an observer moved.
+    /// Whether an observer moved, and whether one began or ceased to owe.
     moved: bool,
-    /// Whether it goes to several requests, and what the last of them did.
-    several: bool,
-    last: Option<Steps>,
-}
-
-/// The steps that a request took, and from where: its registers, and where its observers stood.
-struct Steps {
-    here: i64,
-    was: Registers,
-    own: Registers,
-    standing: Vec<Option<u8>>,
-    after: Registers,
-    outcomes: Vec<Outcome>,
-}
-
-/// The value of a field, which is computed when it is first asked for.
-fn field(at: &Moment, number: u32, values: &mut [i64; 64], asked: &mut u64, field: u8) -> i64 {
-    let value = &mut values[usize::from(field)];
-    if *asked >> field & 1 == 0 {
-        *value = at.value(field, number);
-        *asked |= 1 << field;
-    }
-    *value
+    owes: bool,
 }
 
 impl<'a> Delivery<'a> {
     fn new(
-        at: &'a Moment<'a>, number: u32, here: &'a [Name], perhaps: &'a [Name], moves: bool,
+        at: &'a Moment<'a>, claim: &'a Claim, here: &'a [Name], perhaps: &'a [Name], moves: bool,
+        row: &'a mut Row,
     ) -> Self {
-        let claim = &at.run.claims[number];
         let kind = &at.tables.modes[claim.mode].kinds[usize::from(at.event.kind)];
-        let (values, asked, opened) = ([0; 64], 0, Vec::new());
-        let (moved, several, last) = (false, false, None);
-        Self {
-            at,
-            number,
-            claim,
-            here,
-            perhaps,
-            moves,
-            kind,
-            values,
-            asked,
-            opened,
-            moved,
-            several,
-            last,
-        }
+        let (opened, moved, owes) = (Vec::new(), false, false);
+        Self { at, claim, here, perhaps, moves, kind, row, opened, moved, owes }
     }
 
-    fn eval(&mut self, node: u32, of: &Inputs) -> i64 {
-        let (at, number) = (self.at, self.number);
-        let (values, asked) = (&mut self.values, &mut self.asked);
-        at.tables.eval(node, of, &mut |each| field(at, number, values, asked, each))
+    fn eval(&mut self, term: Start) -> i64 {
+        self.at.tables.eval(term, self.row, self.at)
     }
 
-    /// The registers of the claim after the event.
-    fn ledger(&mut self) -> Registers {
-        let mut now = self.claim.facts.clone();
-        for &(place, node) in &self.kind.claim {
-            let value = self.eval(node, &Inputs { now: &now, ..self.claim.inputs() });
-            now.set(place.into(), value);
+    /// The registers of the claim after the event, if it changes any.
+    fn ledger(&mut self) -> Option<Registers> {
+        let (kind, slots) = (self.kind, &self.at.tables.slots);
+        let mut now = None;
+        for &(place, term) in &kind.claim {
+            let (place, value) = (usize::from(place), self.eval(term));
+            self.row.values[slots.now + place] = value;
+            if value != self.row.values[slots.was + place] {
+                now.get_or_insert_with(|| self.claim.facts.clone()).set(place, value);
+            }
         }
         now
     }
 
     /// Deliver it to the claim itself.
-    fn to_claim(&mut self, seen: &mut Observed, now: &Registers) {
-        let (first, watches) = (&self.at.tables.request, &self.kind.own);
+    fn to_claim(&mut self, seen: &mut Observed) {
         let mut scope = std::mem::take(&mut seen.own);
-        let outcomes = self.outcomes(&scope, watches, (first, first, 0), seen, now);
-        self.step(&mut scope, watches, &outcomes, seen);
+        self.step(&mut scope, &self.kind.own, seen);
         seen.own = scope;
     }
 
     /// Deliver it to all requests that the claim follows, or to those that it belongs to.
-    fn to_requests(&mut self, all: bool, seen: &mut Observed, now: &Registers) {
+    fn to_requests(&mut self, all: bool, seen: &mut Observed) {
         let mut requests = std::mem::take(&mut seen.requests);
-        self.several = all && requests.len() > 1;
         if all {
             for (name, followed) in requests.iter_mut() {
-                self.to_request(name, followed, seen, now);
+                self.to_request(name, followed, seen);
             }
         } else {
             for name in self.here {
                 if let Some(followed) = requests.get_mut(*name) {
-                    self.to_request(*name, followed, seen, now);
+                    self.to_request(*name, followed, seen);
                 }
             }
         }
         seen.requests = requests;
     }
 
-    /// Deliver it to one request. Those that ended mostly stand alike, and then take the same steps.
-    fn to_request(
-        &mut self, name: Name, followed: &mut Followed, seen: &mut Observed, now: &Registers,
-    ) {
-        let (here, watches) = (self.is_here(name), &self.kind.scoped);
-        let Followed { facts, scope, .. } = followed;
-        let like_last = self.last.take().filter(|last| {
-            let same = last.here == here && last.was == *facts && last.own == scope.registers;
-            same && scope.standing(watches).eq(last.standing.iter().copied())
-        });
-        if let Some(steps) = like_last {
-            *facts = steps.after.clone();
-            self.step(scope, watches, &steps.outcomes, seen);
-            self.last = Some(steps);
-            return;
-        }
-        let after = self.request(facts, here, now);
-        let outcomes = self.outcomes(scope, watches, (facts, &after, here), seen, now);
-        let start =
-            self.several.then(|| (scope.registers.clone(), scope.standing(watches).collect()));
-        let was = std::mem::replace(facts, after);
-        self.step(scope, watches, &outcomes, seen);
-        self.last = start.map(|(own, standing)| {
-            let after = facts.clone();
-            Steps { here, was, own, standing, after, outcomes }
-        });
+    fn to_request(&mut self, name: Name, followed: &mut Followed, seen: &mut Observed) {
+        let here = self.is_here(name);
+        self.request(&mut followed.facts, here);
+        self.step(&mut followed.scope, &self.kind.scoped, seen);
     }
 
     fn is_here(&self, name: Name) -> i64 {
@@ -256,33 +205,32 @@ impl<'a> Delivery<'a> {
         i64::from(self.here.contains(&name))
     }
 
-    /// The registers of a request after the event.
-    fn request(&mut self, was: &Registers, here: i64, now: &Registers) -> Registers {
-        let mut after = was.clone();
-        for &(place, node) in &self.kind.request {
-            let (request_was, request) = (was, &after);
-            let inputs = Inputs { here, now, request_was, request, ..self.claim.inputs() };
-            let value = self.eval(node, &inputs);
-            after.set(place.into(), value);
+    /// Change the registers of a request to those after the event.
+    fn request(&mut self, facts: &mut Registers, here: i64) {
+        let (kind, slots) = (self.kind, &self.at.tables.slots);
+        self.row.values[slots.here] = here;
+        facts.copy_to(&mut self.row.values[slots.request_was..]);
+        for &(place, term) in &kind.request {
+            let (place, value) = (usize::from(place), self.eval(term));
+            self.row.values[slots.request + place] = value;
+            if value != self.row.values[slots.request_was + place] {
+                facts.set(place, value);
+            }
         }
-        after
     }
 
     /// Follow a request of the event from now on, if it touches the claim.
-    fn opens(&mut self, name: Name, seen: &mut Observed, now: &Registers) {
+    fn opens(&mut self, name: Name, seen: &mut Observed) {
         let here = if self.perhaps.contains(&name) { UNKNOWN } else { 1 };
-        let facts = self.derived(name);
-        let after = self.request(&facts, here, now);
-        let (request_was, request) = (&facts, &after);
-        let inputs = Inputs { here, now, request_was, request, ..self.claim.inputs() };
-        if self.eval(self.kind.opens, &inputs) == 0 {
+        let mut facts = self.derived(name);
+        self.request(&mut facts, here);
+        if self.eval(self.kind.opens) == 0 {
             return;
         }
-        let scope = seen.own.of_request(self.claim.mode, self.at.tables);
+        let mut scope = seen.own.of_request(self.claim.mode, self.at.tables);
+        self.step(&mut scope, &self.kind.scoped, seen);
         let ended = self.at.run.requests.is_over(name);
-        let mut followed = Followed { facts, scope, ended };
-        self.to_request(name, &mut followed, seen, now);
-        seen.requests.insert(name, followed);
+        seen.requests.insert(name, Followed { facts, scope, ended });
         self.opened.push(name);
     }
 
@@ -324,143 +272,123 @@ impl<'a> Delivery<'a> {
         found
     }
 
-    /// What each observer of a scope does; a request has its registers before and after, and `here`.
-    fn outcomes(
-        &mut self, scope: &Scope, watches: &[Watch],
-        (request_was, request, here): (&Registers, &Registers, i64), seen: &Observed,
-        now: &Registers,
-    ) -> Vec<Outcome> {
-        let mode = &self.at.tables.modes[self.claim.mode];
-        let own = &scope.registers;
-        let watches = if self.moves { watches } else { &[] };
-        let mut made = Vec::with_capacity(watches.len());
-        for watch in watches {
-            let (stand, first) = (scope.stands.get(watch.place), mode.offsets[watch.place]);
-            let inputs =
-                Inputs { here, now, request_was, request, own, first, ..self.claim.inputs() };
-            let stays = stand.absent || seen.is_open(mode.obligations[watch.place]);
-            made.push(if stays {
-                Outcome::Stays
-            } else {
-                self.outcome(watch, stand.state, &inputs)
-            });
+    /// Let the observers of a scope take their steps.
+    fn step(&mut self, scope: &mut Scope, watches: &'a [Watch], seen: &mut Observed) {
+        if !self.moves {
+            return;
         }
-        made
-    }
-
-    /// Move the observers of a scope.
-    fn step(
-        &mut self, scope: &mut Scope, watches: &[Watch], outcomes: &[Outcome], seen: &mut Observed,
-    ) {
-        let tables = self.at.tables;
-        let mode = &tables.modes[self.claim.mode];
-        let exercised = !self.at.event.restated;
-        for (watch, outcome) in watches.iter().zip(outcomes) {
+        let (tables, mode) = (self.at.tables, &self.at.tables.modes[self.claim.mode]);
+        for watch in watches {
+            let Some(state) = scope.stands.state(watch.place) else { continue };
             let number = mode.obligations[watch.place];
-            if seen.is_open(number) {
+            if !watch.rules.iter().any(|rule| rule.leaves(state)) || seen.is_open(number) {
                 continue;
             }
-            match outcome {
+            let (from, own) = (mode.offsets[watch.place], tables.slots.own);
+            for each in 0..tables.obligations[usize::from(number)].registers {
+                self.row.values[own + each] = scope.registers.get(from + each);
+            }
+            match self.outcome(&watch.rules, number, state) {
                 Outcome::Stays => {}
                 Outcome::Unknown => {
-                    let reason = self.unknown(&tables.obligations[usize::from(number)].name);
-                    seen.leave_open(number, reason);
+                    seen.leave_open(number, self.unknown(number));
                     self.moved = true;
                 }
-                Outcome::Moves(to, rule, sets) => {
-                    let (to, rule, at) = (*to, *rule, self.at.line.at);
-                    let verdicts = &tables.obligations[usize::from(number)].verdicts;
-                    let violated = verdicts[usize::from(to)] == VIOLATED;
-                    if violated && !exercised {
-                        continue; // what led to a restated event, and would allow it, is not known
-                    }
-                    let before = scope.stands.get(watch.place);
-                    let verdict = verdict_of(tables, number, &before);
-                    if before.state != to && before.exercised && verdict == SATISFIED {
-                        let (at, rule) = (before.at, before.rule);
-                        seen.keep(number, Found { verdict, at, rule });
-                    }
-                    self.moved = true;
-                    if violated {
-                        seen.keep(number, Found { verdict: VIOLATED, at, rule });
-                    }
-                    let stand = Stand { state: to, rule, exercised, absent: false, at };
-                    scope.stands.set(watch.place, stand);
-                    for (place, value) in sets.iter().flatten().enumerate() {
-                        scope.registers.set(mode.offsets[watch.place] + place, *value);
-                    }
-                }
+                Outcome::Moves(rule) => self.take(rule, watch.place, scope, seen),
             }
         }
     }
 
-    /// The one step that an observer may take, if it is known.
-    fn outcome(&mut self, watch: &Watch, state: u8, inputs: &Inputs) -> Outcome {
-        let mut found: Option<(u8, u8, Option<Vec<i64>>)> = None;
-        let is_own = |sets: &Vec<i64>| {
-            let mut own = sets.iter().enumerate();
-            own.all(|(place, value)| inputs.own.get(inputs.first + place) == *value)
-        };
-        for rule in &watch.rules {
-            if rule.sources >> state & 1 == 0 {
-                continue;
+    /// Let an observer take a step.
+    fn take(&mut self, rule: &Rule, place: usize, scope: &mut Scope, seen: &mut Observed) {
+        let mode = &self.at.tables.modes[self.claim.mode];
+        let obligation = mode.obligations[place];
+        let verdicts = &self.at.tables.obligations[usize::from(obligation)].verdicts;
+        let (&Rule { to, number, .. }, at) = (rule, self.at.line.at);
+        let before = scope.stands.get(place);
+        let (left, verdict) = (verdicts[usize::from(before.state)], verdicts[usize::from(to)]);
+        let exercised = !self.at.event.restated;
+        if verdict == VIOLATED && !exercised {
+            return; // what led to a restated event, and would allow it, is not known
+        }
+        if before.state != to && before.exercised && left == SATISFIED {
+            let Stand { at, rule, .. } = before;
+            seen.keep(obligation, Found { verdict: left, at, rule });
+        }
+        if verdict == VIOLATED {
+            seen.keep(obligation, Found { verdict, at, rule: number });
+        }
+        self.owes |= left == PENDING || verdict == PENDING;
+        self.moved = true;
+        let stand = Stand { state: to, rule: number, exercised, absent: false, at };
+        scope.stands.set(place, stand);
+        for (each, &term) in rule.sets.iter().flatten().enumerate() {
+            scope.registers.set(mode.offsets[place] + each, self.eval(term));
+        }
+    }
+
+    /// The one step that an observer may take by rules, if it is known.
+    fn outcome(&mut self, rules: &'a [Rule], obligation: u8, state: u8) -> Outcome<'a> {
+        for (at, rule) in rules.iter().enumerate() {
+            if rule.leaves(state) {
+                match self.eval(rule.when) {
+                    0 => {}
+                    UNKNOWN => return self.only(&rules[at..], obligation, state),
+                    _ => return Outcome::Moves(rule),
+                }
             }
-            let holds = self.eval(rule.when, inputs);
+        }
+        Outcome::Stays
+    }
+
+    /// The same where it is unknown whether the first of them applies: all that may must come to one.
+    fn only(&mut self, rules: &'a [Rule], obligation: u8, state: u8) -> Outcome<'a> {
+        let first = self.at.tables.slots.own;
+        let end = first + self.at.tables.obligations[usize::from(obligation)].registers;
+        let own = self.row.values[first..end].to_vec();
+        let mut found: Option<(&Rule, Vec<i64>)> = None;
+        for rule in rules.iter().filter(|rule| rule.leaves(state)) {
+            let holds = self.eval(rule.when);
             if holds == 0 {
                 continue;
             }
-            let sets = rule.sets.as_ref();
-            let after: Option<Vec<i64>> =
-                sets.map(|sets| sets.iter().map(|&node| self.eval(node, inputs)).collect());
-            match &found {
-                None => found = Some((rule.to, rule.number, after)),
-                Some((to, _, first)) => {
-                    let same = match (first, &after) {
-                        (Some(one), Some(other)) => one == other,
-                        (Some(sets), None) | (None, Some(sets)) => is_own(sets),
-                        (None, None) => true,
-                    };
-                    if *to != rule.to || !same {
-                        return Outcome::Unknown;
-                    }
-                }
+            let after = match &rule.sets {
+                Some(sets) => sets.iter().map(|&term| self.eval(term)).collect(),
+                None => own.clone(),
+            };
+            let (first, before) = found.get_or_insert_with(|| (rule, after.clone()));
+            if first.to != rule.to || *before != after {
+                return Outcome::Unknown;
             }
-            if holds == 1 {
-                return found
-                    .map_or(Outcome::Stays, |(to, rule, sets)| Outcome::Moves(to, rule, sets));
+            if holds != UNKNOWN {
+                return Outcome::Moves(first);
             }
         }
         match found {
-            None => Outcome::Stays,
-            Some((to, rule, sets)) => {
-                if to == state && sets.as_ref().is_none_or(is_own) {
-                    Outcome::Moves(to, rule, sets)
-                } else {
-                    Outcome::Unknown
-                }
-            }
+            Some((rule, after)) if rule.to == state && after == own => Outcome::Moves(rule),
+            _ => Outcome::Unknown,
         }
     }
 
-    fn unknown(&mut self, obligation: &str) -> Reason {
-        let (at, number) = (self.at, self.number);
-        let (values, asked) = (&mut self.values, &mut self.asked);
+    /// Why the step of an observer is unknown.
+    fn unknown(&mut self, obligation: u8) -> Reason {
         let mut unknown: Vec<&str> = (0..64)
             .filter(|each| self.kind.reads >> each & 1 == 1)
-            .filter(|&each| field(at, number, values, asked, each) == UNKNOWN)
+            .filter(|&each| self.row.get(each, self.at) == UNKNOWN)
             .map(fields::name)
             .collect();
         unknown.sort_unstable();
         let listed = unknown.join(", ");
         let what = if unknown.is_empty() { String::new() } else { format!(" ({listed})") };
         let kind = &self.at.tables.kinds[usize::from(self.at.event.kind)].name;
+        let obligation = &self.at.tables.obligations[usize::from(obligation)].name;
         let text = format!("what {kind} does not state decides {obligation}{what}");
         Reason::new(Code::NextStepUnknown, text, self.at.line.at)
     }
 }
 
-enum Outcome {
+enum Outcome<'a> {
     Stays,
     Unknown,
-    Moves(u8, u8, Option<Vec<i64>>),
+    Moves(&'a Rule),
 }

@@ -89,6 +89,12 @@ pub fn name(number: u8) -> &'static str {
     FIELDS[usize::from(number)].1
 }
 
+/// Of the fields, the numbers of those that are known without computing them; and how many there are.
+pub const MINE: usize = Field::Mine as usize;
+pub const NAMED: usize = Field::Named as usize;
+pub const STATED: u64 = 1 << MINE | 1 << NAMED;
+pub const COUNT: u8 = FIELDS.len() as u8;
+
 fn known(value: Option<i64>) -> i64 {
     value.unwrap_or(UNKNOWN)
 }
@@ -170,14 +176,12 @@ impl Moment<'_> {
             Field::Worker => return number_of(event.worker, self.names),
             Field::Overstates => return self.overstates(claim).map_or(UNKNOWN, i64::from),
             Field::Authorised => return self.authorised(claim).map_or(UNKNOWN, i64::from),
-            Field::LowerAvailable if self.is_mine(number) => {
+            Field::LowerAvailable if self.mine.get(number).is_some_and(|both| both.0) => {
                 let (claims, touched) = (&run.claims, &self.effect.touched);
                 let found = run.ranks.lower_available(number, claims, event, touched, self.tables);
                 return found.map_or(UNKNOWN, i64::from);
             }
-            Field::LowerAvailable | Field::Here => false,
-            Field::Mine => self.is_mine(number),
-            Field::Named => self.mine.get(number).is_some_and(|both| both.1),
+            Field::LowerAvailable | Field::Here | Field::Mine | Field::Named => false,
             Field::Blamed => id.is_some_and(|id| self.accused().contains(id)),
             Field::Accuses => !self.accused().is_empty(),
             Field::InvalidBlocker => match self.idle() {
@@ -224,10 +228,6 @@ impl Moment<'_> {
             Field::Restorable => restores(run, claim),
         };
         i64::from(flag)
-    }
-
-    fn is_mine(&self, number: u32) -> bool {
-        self.mine.get(number).is_some_and(|both| both.0)
     }
 
     pub fn request(&self) -> Option<&Request> {

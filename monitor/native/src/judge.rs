@@ -17,7 +17,7 @@ use crate::outcome;
 use crate::registers::{verdict_of, Stand};
 use crate::run::Run;
 use crate::state::{Asked, News, State, Stream};
-use crate::tables::{Shared, PENDING};
+use crate::tables::{Row, Shared, PENDING};
 
 /// One stream, and the verdict on each of its claims.
 pub struct Judge {
@@ -26,6 +26,7 @@ pub struct Judge {
     pub asked: Rc<Asked>,
     pub state: State,
     pub stream: Stream,
+    row: Row,
     effect: Effect,
     mine: Map<u32, (bool, bool)>,
     concerned: Set<u32>,
@@ -47,7 +48,9 @@ impl Judge {
     }
 
     pub fn with(tables: Shared, asked: Rc<Asked>, stream: Stream, state: State) -> Self {
+        let row = Row::new(&tables);
         Self {
+            row,
             tables,
             names: Names::default(),
             asked,
@@ -275,7 +278,7 @@ impl Judge {
         let given =
             Given { event, line, observes, tables, names, request, effect, mine, found: &found };
         let run = &mut self.state.run;
-        check(&given.in_run(run))?;
+        check(&given.in_run(run), &mut self.row)?;
         if event.kind == event::CLAIM_RETIRED {
             for number in mine.keys() {
                 if run.claims[number].responsible(tables) {
@@ -283,7 +286,7 @@ impl Judge {
                 }
             }
         }
-        deliver(run, &given, &mut self.concerned, &mut self.moved);
+        deliver(run, &given, &mut self.row, &mut self.concerned, &mut self.moved);
         if event.kind == event::PREFIX_REUSED {
             let at = given.in_run(run);
             effect.direct.keys().try_for_each(|number| check_reuse(&at, number))?;

@@ -3,7 +3,7 @@
 use crate::breaks::Place;
 use crate::record;
 use crate::store::{Bytes, Store};
-use crate::tables::{Tables, Verdict, Watch, PENDING, UNKNOWN};
+use crate::tables::{Tables, Verdict, PENDING, UNKNOWN};
 
 /// So many registers need no allocation of their own.
 const FEW: usize = 15;
@@ -17,12 +17,17 @@ pub enum Registers {
     Large(Box<[i64]>),
 }
 
-/// No registers.
-pub static NONE: Registers = Registers::Small(0, [0; FEW]);
-
 impl Default for Registers {
     fn default() -> Self {
-        NONE.clone()
+        Self::Small(0, [0; FEW])
+    }
+}
+
+fn large(cell: i16) -> i64 {
+    if cell == UNSURE {
+        UNKNOWN
+    } else {
+        cell.into()
     }
 }
 
@@ -36,8 +41,7 @@ fn small(value: i64) -> Option<i16> {
 impl Registers {
     pub fn get(&self, place: usize) -> i64 {
         match self {
-            Self::Small(_, cells) if cells[place] == UNSURE => UNKNOWN,
-            Self::Small(_, cells) => cells[place].into(),
+            Self::Small(_, cells) => large(cells[place]),
             Self::Large(cells) => cells[place],
         }
     }
@@ -50,6 +54,17 @@ impl Registers {
                 self.set(place, value);
             }
             (Self::Large(cells), _) => cells[place] = value,
+        }
+    }
+
+    /// Write all values to the front of a row.
+    pub fn copy_to(&self, row: &mut [i64]) {
+        match self {
+            Self::Small(count, cells) => {
+                let cells = &cells[..usize::from(*count)];
+                row.iter_mut().zip(cells).for_each(|(value, cell)| *value = large(*cell));
+            }
+            Self::Large(cells) => row[..cells.len()].copy_from_slice(cells),
         }
     }
 
@@ -147,6 +162,23 @@ impl Stands {
         }
     }
 
+    /// The state of an observer; None for one that is absent.
+    pub fn state(&self, place: usize) -> Option<u8> {
+        let (state, absent) = match self {
+            Self::Near(rows) => (rows[place].state, rows[place].absent),
+            Self::Far(rows) => (rows[place].state, rows[place].absent),
+        };
+        (!absent).then_some(state)
+    }
+
+    /// An observer does not belong to the scope.
+    fn leave_out(&mut self, place: usize) {
+        match self {
+            Self::Near(rows) => rows[place].absent = true,
+            Self::Far(rows) => rows[place].absent = true,
+        }
+    }
+
     pub fn set(&mut self, place: usize, stand: Stand) {
         match (&mut *self, Near::of(&stand)) {
             (Self::Near(rows), Some(near)) => rows[place] = near,
@@ -198,24 +230,19 @@ impl Scope {
         let mut made = self.clone();
         for (place, &number) in tables.modes[mode].obligations.iter().enumerate() {
             if !tables.obligations[usize::from(number)].per_request {
-                made.stands.set(place, Stand { absent: true, ..self.stands.get(place) });
+                made.stands.leave_out(place);
             }
         }
         made
     }
 
-    /// The states of some observers; None for one that is absent.
-    pub fn standing<'a>(&'a self, watches: &'a [Watch]) -> impl Iterator<Item = Option<u8>> + 'a {
-        let stands = watches.iter().map(|watch| self.stands.get(watch.place));
-        stands.map(|stand| (!stand.absent).then_some(stand.state))
-    }
-
     /// Whether anything is owed in it.
     pub fn owes(&self, mode: usize, tables: &Tables) -> bool {
-        let obligations = &tables.modes[mode].obligations;
-        self.stands
-            .iter()
-            .zip(obligations)
-            .any(|(stand, &number)| !stand.absent && verdict_of(tables, number, &stand) == PENDING)
+        let mut obligations = tables.modes[mode].obligations.iter().enumerate();
+        obligations.any(|(place, &number)| {
+            let verdicts = &tables.obligations[usize::from(number)].verdicts;
+            let state = self.stands.state(place);
+            state.is_some_and(|state| verdicts[usize::from(state)] == PENDING)
+        })
     }
 }

@@ -3,11 +3,11 @@
 use std::rc::Rc;
 
 use crate::event::{self, Kind, Kinds};
-use crate::fields;
+use crate::fields::{self, Moment};
 use crate::map::Index;
 use crate::names::{hash, Name, Names};
 use crate::record;
-use crate::registers::{Registers, NONE};
+use crate::registers::Registers;
 use crate::store::{Bytes, Store};
 
 /// An unknown value.
@@ -22,60 +22,51 @@ pub const INCONCLUSIVE: Verdict = 3;
 pub const VIOLATED: Verdict = 4;
 const VERDICTS: &[&str] = &["unexercised", "satisfied", "pending", "inconclusive", "violated"];
 
-type Node = u32;
+/// Where the steps of a term begin.
+pub type Start = u16;
+/// A place in the row of numbers that steps read and write.
+type Slot = u8;
 
-/// Declares the operators of terms, with the numbers of their operands.
-macro_rules! terms {
+/// Declares the operators of steps, with their operands.
+macro_rules! steps {
     ($($(#[$meta:meta])* $number:literal $name:ident ($($part:ident: $kind:ty),*)),* $(,)?) => {
-        /// A term: operands are terms by number, or a list of them by its place and length.
+        /// A step of a term: it ends with a number, leads to one of two others by what holds of
+        /// numbers, or makes a number and leads to the next.
         #[derive(Clone, Copy)]
-        pub enum Term { $($name($($kind),*)),* }
+        pub enum Step { $($name($($kind),*)),* }
         const OPERATORS: &[&str] = &[$(stringify!($name)),*];
-        impl Store for Term {
+        impl Store for Step {
             fn put(&self, _: &mut Vec<u8>) {}
             fn get(from: &mut Bytes) -> Option<Self> {
                 Some(match u8::get(from)? {
-                    $($number => Term::$name($({ let $part = <$kind>::get(from)?; $part }),*),)*
+                    $($number => Step::$name($({ let $part = <$kind>::get(from)?; $part }),*),)*
                     _ => return None,
                 })
             }
         }
     };
 }
-terms! {
-    0 Const(value: i64), 1 Field(number: u8), 2 Here(), 3 Threshold(), 4 Was(place: u8),
-    5 Now(place: u8), 6 RequestWas(place: u8), 7 Request(place: u8), 8 Own(place: u8),
-    9 Not(one: Node), 10 And(start: u32, count: u32), 11 Or(start: u32, count: u32),
-    12 Less(left: Node, right: Node), 13 AtMost(left: Node, right: Node),
-    14 Equal(left: Node, right: Node), 15 Plus(left: Node, right: Node),
-    16 Minus(left: Node, right: Node), 17 If(cond: Node, then: Node, other: Node),
-}
-
-/// What a term reads, besides the fields of the event. A claim is `was` and is `now`.
-/// The registers of an observer are those of its scope from the place `first` on.
-#[derive(Clone, Copy)]
-pub struct Inputs<'a> {
-    pub here: i64,
-    pub threshold: i64,
-    pub was: &'a Registers,
-    pub now: &'a Registers,
-    pub request_was: &'a Registers,
-    pub request: &'a Registers,
-    pub own: &'a Registers,
-    pub first: usize,
-}
-
-impl<'a> Inputs<'a> {
-    /// Of a claim before an event.
-    pub fn of(threshold: i64, was: &'a Registers) -> Self {
-        let (now, request_was, request, own) = (&NONE, &NONE, &NONE, &NONE);
-        Self { here: 0, threshold, was, now, request_was, request, own, first: 0 }
-    }
+steps! {
+    0 Give(value: Slot),
+    1 Holds(one: Slot, then: Start, other: Start),
+    2 Less(left: Slot, right: Slot, then: Start, other: Start),
+    3 AtMost(left: Slot, right: Slot, then: Start, other: Start),
+    4 Equal(left: Slot, right: Slot, then: Start, other: Start),
+    5 Plus(to: Slot, left: Slot, right: Slot, next: Start),
+    6 Minus(to: Slot, left: Slot, right: Slot, next: Start),
+    7 Value(to: Slot, of: Start, next: Start),
 }
 
 record! {
     /// A rule on one kind of event: `sources` are states by bits, `sets` one term for each register.
-    pub struct Rule { number: u8, sources: u32, to: u8, when: Node, sets: Option<Vec<Node>> }
+    pub struct Rule { number: u8, sources: u32, to: u8, when: Start, sets: Option<Vec<Start>> }
+}
+
+impl Rule {
+    /// Whether it may apply in a state.
+    pub fn leaves(&self, state: u8) -> bool {
+        self.sources >> state & 1 == 1
+    }
 }
 
 record! {
@@ -85,13 +76,14 @@ record! {
 
 record! {
     /// What an event of one kind does to claims of one mode; `reads` has the fields that it reads.
+    /// An assumption that such an event cannot break has no term.
     pub struct Compiled {
-        claim: Vec<(u8, Node)>,
-        request: Vec<(u8, Node)>,
+        claim: Vec<(u8, Start)>,
+        request: Vec<(u8, Start)>,
         own: Vec<Watch>,
         scoped: Vec<Watch>,
-        opens: Node,
-        assumed: Vec<Node>,
+        opens: Start,
+        assumed: Vec<Option<Start>>,
         reads: u64,
     }
 }
@@ -155,6 +147,11 @@ places! {
     Sets SETS Kinds: facts, environment, reports, actions, gone, requests, renews, routed
 }
 
+places! {
+    /// Where the row of numbers begins to have what terms read beside fields and constants.
+    Slots SLOTS usize: here, threshold, was, now, request_was, request, own
+}
+
 /// Names that the judge knows by their text.
 pub struct Words {
     pub runtime: Name,
@@ -167,7 +164,8 @@ pub struct Words {
 
 record! {
     /// A table as `monitor.native.tables` writes it, in this order. `unknown` are the registers of a
-    /// request that arrived before what is known begins; `next` leads from a state by a kind.
+    /// request that arrived before what is known begins; `next` leads from a state by a kind; `row`
+    /// has the constants of terms.
     pub struct Spec {
         kinds: Vec<OfKind>,
         sets: Sets,
@@ -183,8 +181,9 @@ record! {
         obligations: Vec<Obligation>,
         named: Modes,
         modes: Vec<Mode>,
-        terms: Vec<Term>,
-        parts: Vec<Node>,
+        slots: Slots,
+        row: Vec<(Slot, i64)>,
+        steps: Vec<Step>,
     }
 }
 
@@ -214,6 +213,7 @@ pub fn vocabulary() -> String {
         ("registers", REGISTERS),
         ("modes", MODES),
         ("sets", SETS),
+        ("slots", SLOTS),
         ("verdicts", VERDICTS),
         ("operators", OPERATORS),
     ];
@@ -268,69 +268,92 @@ impl Tables {
         listed.join(", ")
     }
 
-    pub fn always_holds(&self, node: Node) -> bool {
-        matches!(self.terms[node as usize], Term::Const(1))
-    }
-
     /// The value of a term, `UNKNOWN` unless every value of the unknown inputs gives the same.
-    pub fn eval(&self, node: Node, of: &Inputs, field: &mut impl FnMut(u8) -> i64) -> i64 {
-        let both = |left: Node, right: Node, field: &mut _, apply: fn(i64, i64) -> i64| {
-            let left = self.eval(left, of, field);
-            let right = self.eval(right, of, field);
-            if left == UNKNOWN || right == UNKNOWN {
-                UNKNOWN
-            } else {
-                apply(left, right)
-            }
-        };
-        match self.terms[node as usize] {
-            Term::Const(value) => value,
-            Term::Field(number) => field(number),
-            Term::Here() => of.here,
-            Term::Threshold() => of.threshold,
-            Term::Was(place) => of.was.get(place.into()),
-            Term::Now(place) => of.now.get(place.into()),
-            Term::RequestWas(place) => of.request_was.get(place.into()),
-            Term::Request(place) => of.request.get(place.into()),
-            Term::Own(place) => of.own.get(of.first + usize::from(place)),
-            Term::Not(one) => match self.eval(one, of, field) {
-                UNKNOWN => UNKNOWN,
-                value => i64::from(value == 0),
-            },
-            Term::And(start, count) => self.join(start, count, 0, of, field),
-            Term::Or(start, count) => self.join(start, count, 1, of, field),
-            Term::Less(left, right) => both(left, right, field, |a, b| i64::from(a < b)),
-            Term::AtMost(left, right) => both(left, right, field, |a, b| i64::from(a <= b)),
-            Term::Equal(left, right) => both(left, right, field, |a, b| i64::from(a == b)),
-            Term::Plus(left, right) => both(left, right, field, i64::saturating_add),
-            Term::Minus(left, right) => both(left, right, field, i64::saturating_sub),
-            Term::If(cond, then, other) => match self.eval(cond, of, field) {
-                UNKNOWN => {
-                    let then = self.eval(then, of, field);
-                    if then == self.eval(other, of, field) {
-                        then
-                    } else {
-                        UNKNOWN
-                    }
+    pub fn eval(&self, mut at: Start, row: &mut Row, moment: &Moment) -> i64 {
+        loop {
+            let mut both = |left: Slot, right: Slot, apply: fn(i64, i64) -> i64| {
+                let (left, right) = (row.get(left, moment), row.get(right, moment));
+                let known = left != UNKNOWN && right != UNKNOWN;
+                if known {
+                    apply(left, right)
+                } else {
+                    UNKNOWN
                 }
-                0 => self.eval(other, of, field),
-                _ => self.eval(then, of, field),
-            },
+            };
+            let (holds, then, other) = match self.steps[usize::from(at)] {
+                Step::Give(value) => return row.get(value, moment),
+                Step::Holds(one, then, other) => (row.get(one, moment), then, other),
+                Step::Less(left, right, then, other) => {
+                    (both(left, right, |a, b| i64::from(a < b)), then, other)
+                }
+                Step::AtMost(left, right, then, other) => {
+                    (both(left, right, |a, b| i64::from(a <= b)), then, other)
+                }
+                Step::Equal(left, right, then, other) => {
+                    (both(left, right, |a, b| i64::from(a == b)), then, other)
+                }
+                Step::Plus(to, left, right, next) => {
+                    row.values[usize::from(to)] = both(left, right, i64::saturating_add);
+                    at = next;
+                    continue;
+                }
+                Step::Minus(to, left, right, next) => {
+                    row.values[usize::from(to)] = both(left, right, i64::saturating_sub);
+                    at = next;
+                    continue;
+                }
+                Step::Value(to, of, next) => {
+                    row.values[usize::from(to)] = self.eval(of, row, moment);
+                    at = next;
+                    continue;
+                }
+            };
+            at = match holds {
+                0 => other,
+                UNKNOWN => {
+                    let then = self.eval(then, row, moment);
+                    return if then == self.eval(other, row, moment) { then } else { UNKNOWN };
+                }
+                _ => then,
+            };
         }
     }
+}
 
-    fn join(
-        &self, start: u32, count: u32, decides: i64, of: &Inputs, field: &mut impl FnMut(u8) -> i64,
-    ) -> i64 {
-        let mut found = 1 - decides;
-        for at in start as usize..(start + count) as usize {
-            match self.eval(self.parts[at], of, field) {
-                UNKNOWN => found = UNKNOWN,
-                value if value == decides => return decides,
-                _ => {}
-            }
+/// The numbers that terms read: the fields of an event as one claim sees it, by their numbers, each
+/// computed when it is first asked for; and what `Slots` says.
+pub struct Row {
+    number: u32,
+    asked: u64,
+    pub values: [i64; 1 << Slot::BITS],
+}
+
+impl Row {
+    pub fn new(tables: &Tables) -> Self {
+        let mut values = [0; 1 << Slot::BITS];
+        tables.row.iter().for_each(|&(slot, value)| values[usize::from(slot)] = value);
+        Self { number: 0, asked: 0, values }
+    }
+
+    /// The claim is this one from now on. An event is about it or not, and names it or not.
+    pub fn begin(
+        &mut self, number: u32, (mine, named): (bool, bool), threshold: i64, was: &Registers,
+        slots: &Slots,
+    ) {
+        (self.number, self.asked) = (number, fields::STATED);
+        self.values[fields::MINE] = mine.into();
+        self.values[fields::NAMED] = named.into();
+        self.values[slots.threshold] = threshold;
+        was.copy_to(&mut self.values[slots.was..]);
+    }
+
+    #[inline]
+    pub fn get(&mut self, slot: Slot, moment: &Moment) -> i64 {
+        if slot < fields::COUNT && self.asked >> slot & 1 == 0 {
+            self.values[usize::from(slot)] = moment.value(slot, self.number);
+            self.asked |= 1 << slot;
         }
-        found
+        self.values[usize::from(slot)]
     }
 }
 

@@ -34,7 +34,7 @@ from spec.stream.scopes import DELIVERY
 
 if TYPE_CHECKING:
     from proofs.checks.frame.reader import Assigned
-    from proofs.checks.frame.table_reader import Row, RuleRow, Table
+    from proofs.checks.frame.table_reader import Row, Table
     from proofs.checks.frame.translation import Translation
     from spec.claims.states import Mode
     from spec.contract.facts import Assumption
@@ -260,16 +260,16 @@ def prove_row(
     read = _Row(translation, situation, of)
     for three in (False, True):
         for name, before, after in _LEDGERS:
-            found = read.ledger(name, getattr(row, name), before, after, three=three)
+            found = read.ledger(name, row, before, after, three=three)
             translation.prove(Lemma.TABLES, name, situation, found, three=three)
         rest = read.terms(row)
         translation.prove(Lemma.TABLES, "opens and assumptions", situation, rest, three=three)
         for rows, alone in ((row.own, True), (row.scoped, False)):
-            at, followed = dict(rows), _followed(observers, alone)
-            known, places = sorted({*at} & {*followed}), [place for place, _ in rows]
+            places, followed = [place for place, _ in rows], _followed(observers, alone)
+            known = sorted({*places} & {*followed})
             translation.same(Lemma.TABLES, "observers", str(situation), places, known)
             for place in followed:
-                taken = read.rules(observers[place], at.get(place, ()), alone=alone, three=three)
+                taken = read.rules(observers[place], row, place, alone=alone, three=three)
                 translation.prove(
                     Lemma.TABLES, observers[place].name, situation, taken, three=three
                 )
@@ -282,28 +282,45 @@ class _Row:
         self.translation, self.situation, self.table = translation, situation, of
 
     def ledger(
-        self, of: str, rows: Sequence[tuple[int, int]], before: Scope, after: Scope, *, three: bool
+        self, of: str, row: Row, before: Scope, after: Scope, *, three: bool
     ) -> Iterator[Comparison]:
         """The registers of a ledger."""
-        found = tuple(TableReader(self.table).ledger(rows, after))
+        unset = _unset(row, alone=before is Scope.WAS)
+        found = tuple(TableReader(self.table, None, unset).ledger(getattr(row, of), after))
         terms = following(before).values()
         if not self.translation.is_read(of, terms, self.situation, three, found):
             yield from ledger(of, found, before)
 
     def terms(self, row: Row) -> Iterator[Comparison]:
         """Whether a request is followed, and the assumptions."""
-        reader = TableReader(self.table)
-        yield Comparison("opens", "", reader.truth(row.opens), DELIVERY.term("opens"))
-        yield from _assumptions([reader.truth(each) for each in row.assumed])
+        opens = TableReader(self.table, None, _unset(row, alone=False)).truth(row.opens)
+        yield Comparison("opens", "", opens, DELIVERY.term("opens"))
+        before = TableReader(self.table, None, _unset(row._replace(claim=[]), alone=True))
+        read = [TRUE if each is None else before.truth(each) for each in row.assumed]
+        yield from _assumptions(read)
 
     def rules(
-        self, observer: Observer, rows: Sequence[RuleRow], *, alone: bool, three: bool
+        self, observer: Observer, row: Row, place: int, *, alone: bool, three: bool
     ) -> Iterator[Comparison]:
         """The rules of an observer."""
-        taken, terms = TableReader(self.table, observer).rules(rows), terms_of(observer)
+        reader = TableReader(self.table, observer, _unset(row, alone=alone))
+        rows = dict(row.own if alone else row.scoped).get(place, ())
+        taken, terms = reader.rules(rows), terms_of(observer)
         key = (alone, three, taken)
         if not self.translation.is_read(observer.name, terms, self.situation, *key):
             yield from rules(observer, taken, alone=alone)
+
+
+def _unset(row: Row, *, alone: bool) -> frozenset[tuple[Scope, str]]:
+    """What has no value in the row of numbers: registers after the event but those that it changes;
+    and in the scope of the claim itself what is of a request.
+    """
+    claim, request = dict(row.claim), {} if alone else dict(row.request)
+    found = {(Scope.NOW, each.name) for place, each in enumerate(CLAIM) if place not in claim}
+    found |= {(Scope.REQ, each.name) for place, each in enumerate(REQUEST) if place not in request}
+    if alone:
+        found |= {(Scope.EVENT, "here"), *((Scope.REQ_WAS, each.name) for each in REQUEST)}
+    return frozenset(found)
 
 
 def _listed(found: Table) -> Iterator[tuple[str, object, object]]:

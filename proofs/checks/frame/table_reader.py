@@ -1,26 +1,24 @@
 """Reads the tables of the native core back as terms, as `monitor/native/src/tables.rs` reads them.
 
-It shares no code with `monitor.native.tables`, which writes them. A table numbers its terms, and
-names registers, fields and operators by numbers. Truth values are the numbers 0 and 1: a constant
-is one where the operator needs one.
+It shares no code with `monitor.native.tables`, which writes them. A term is a graph of steps, which
+read and write a row of numbers. Truth values are the numbers 0 and 1: a constant is one where the
+operator needs one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from proofs.checks.frame.reader import CLAIM, REQUEST, Assigned, Refused, Taken, in_sequence
 from spec.contract.vocabulary import CONSTANTS, EVENT_FIELDS
 from spec.language.terms import (
-    And,
     Arith,
     Compare,
     Const,
     Ite,
-    Not,
-    Or,
     Scope,
     Sort,
     Term,
@@ -33,23 +31,28 @@ if TYPE_CHECKING:
 __all__ = ["Mode", "Obligation", "Row", "RuleRow", "Table", "TableReader", "read_table"]
 
 _T = TypeVar("_T")
-_LEDGERS: Final[Mapping[str, tuple[Scope, tuple[Register, ...]]]] = {
-    "Was": (Scope.WAS, CLAIM),
-    "Now": (Scope.NOW, CLAIM),
-    "RequestWas": (Scope.REQ_WAS, REQUEST),
-    "Request": (Scope.REQ, REQUEST),
+_REGISTERS: Final[Mapping[Scope, tuple[Register, ...]]] = {
+    Scope.WAS: CLAIM,
+    Scope.NOW: CLAIM,
+    Scope.REQ_WAS: REQUEST,
+    Scope.REQ: REQUEST,
+}
+_SLOTS: Final = {
+    "was": Scope.WAS,
+    "now": Scope.NOW,
+    "request_was": Scope.REQ_WAS,
+    "request": Scope.REQ,
 }
 _COMPARED: Final = {"Less": "<", "AtMost": "<=", "Equal": "=="}
 _ADDED: Final = {"Plus": "+", "Minus": "-"}
 _SHAPES: Final = {
-    **dict.fromkeys(("Here", "Threshold"), ()),
-    **dict.fromkeys(("Field", *_LEDGERS, "Own"), (1,)),
-    "Const": (-8,),
-    "Not": (4,),
-    "If": (4, 4, 4),
-    **dict.fromkeys(("And", "Or", *_COMPARED, *_ADDED), (4, 4)),
+    "Give": (1,),
+    "Holds": (1, 2, 2),
+    **dict.fromkeys(_COMPARED, (1, 1, 2, 2)),
+    **dict.fromkeys(_ADDED, (1, 1, 1, 2)),
+    "Value": (1, 2, 2),
 }
-"""The sizes of the operands of each operator in bytes; below 0 for a signed number."""
+"""The sizes of the operands of each operator in bytes: places in the row, then steps."""
 
 
 class _Bytes:
@@ -88,14 +91,14 @@ class RuleRow(NamedTuple):
 
 
 class Row(NamedTuple):
-    """What a table says of one kind of event; terms are numbers."""
+    """What a table says of one kind of event; a term is the number of its first step."""
 
     claim: list[tuple[int, int]]
     request: list[tuple[int, int]]
     own: list[tuple[int, list[RuleRow]]]
     scoped: list[tuple[int, list[RuleRow]]]
     opens: int
-    assumed: list[int]
+    assumed: list[int | None]
 
 
 class Mode(NamedTuple):
@@ -120,15 +123,16 @@ class Obligation(NamedTuple):
 
 
 class Table(NamedTuple):
-    """A table as far as it is compared; a term is an operator with its operands."""
+    """A table as far as it is compared; a step is an operator with its operands."""
 
     kinds: list[str]
     claim: list[int]
     request: list[int]
     obligations: list[Obligation]
     modes: list[Mode]
-    terms: list[tuple[str, tuple[int, ...]]]
-    parts: list[int]
+    slots: dict[str, int]
+    constants: list[tuple[int, int]]
+    steps: list[tuple[str, tuple[int, ...]]]
     fields: Sequence[str]
 
 
@@ -151,15 +155,16 @@ def read_table(content: bytes, names: Mapping[str, Sequence[str]]) -> Table:
         return name
 
     def rule() -> RuleRow:
-        head = number(1), number(4), number(1), number(4)
-        return RuleRow(*head, maybe(lambda: many(lambda: number(4))))
+        head = number(1), number(4), number(1), number(2)
+        return RuleRow(*head, maybe(lambda: many(lambda: number(2))))
 
     def watches() -> list[tuple[int, list[RuleRow]]]:
         return many(lambda: (number(8), many(rule)))
 
     def row() -> Row:
-        claim, request = (many(lambda: (number(1), number(4))) for _ in range(2))
-        made = Row(claim, request, watches(), watches(), number(4), many(lambda: number(4)))
+        claim, request = (many(lambda: (number(1), number(2))) for _ in range(2))
+        rest = watches(), watches(), number(2), many(lambda: maybe(lambda: number(2)))
+        made = Row(claim, request, *rest)
         number(8)
         return made
 
@@ -176,7 +181,7 @@ def read_table(content: bytes, names: Mapping[str, Sequence[str]]) -> Table:
         number(8)
         return made
 
-    def term() -> tuple[str, tuple[int, ...]]:
+    def step() -> tuple[str, tuple[int, ...]]:
         operators, place = names["operators"], number(1)
         if place >= len(operators) or operators[place] not in _SHAPES:
             raise Refused(f"no operator {place}")
@@ -193,10 +198,13 @@ def read_table(content: bytes, names: Mapping[str, Sequence[str]]) -> Table:
     many(lambda: (number(8), number(1), left.text()))
     obligations = many(obligation)
     [number(8) for _ in names["modes"]]
-    modes, terms, parts = many(mode), many(term), many(lambda: number(4))
+    modes, slots = many(mode), {name: number(8) for name in names["slots"]}
+    constants, steps = many(lambda: (number(1), number(-8))), many(step)
     if left.at != len(content):
-        raise Refused("the table does not end where its terms end")
-    return Table(kinds, claim, request, obligations, modes, terms, parts, names["derived"])
+        raise Refused("the table does not end where its steps end")
+    return Table(
+        kinds, claim, request, obligations, modes, slots, constants, steps, names["derived"]
+    )
 
 
 @dataclass(frozen=True)
@@ -205,24 +213,20 @@ class TableReader:
 
     Args:
         observer: the observer whose registers are read, if it is one.
+        unset: variables that have no value, or an earlier one, where the term is evaluated.
     """
 
     table: Table
     observer: Observer | None = None
+    unset: frozenset[tuple[Scope, str]] = frozenset()
 
-    def term(self, number: int, sort: Sort) -> Term:
-        """The term of this number, where one of this sort is needed."""
-        operator, operands = self._at(number)
-        if operator == "Const":
-            return Const(bool(operands[0]) if sort is Sort.BOOL else operands[0])
-        found = self._made(operator, operands, sort)
-        if found.sort is not sort:
-            raise Refused(f"term {number} is of another sort")
-        return found
+    def term(self, start: int, sort: Sort) -> Term:
+        """The term that begins at a step, where one of this sort is needed."""
+        return self._from(start, sort, {}, {})
 
-    def truth(self, number: int) -> Term:
+    def truth(self, start: int) -> Term:
         """The same of a term that is true or false."""
-        return self.term(number, Sort.BOOL)
+        return self.term(start, Sort.BOOL)
 
     def ledger(self, rows: Sequence[tuple[int, int]], after: Scope) -> Assigned:
         """The registers that are assigned, in their order."""
@@ -248,54 +252,88 @@ class TableReader:
             found.append(Taken(row.number, sources, row.to, self.truth(row.when), sets))
         return tuple(found)
 
-    def _made(self, operator: str, operands: tuple[int, ...], sort: Sort) -> Term:
-        match operator, operands:
-            case "Not", (one,):
-                return Not(self.truth(one))
-            case (("And" | "Or"), (start, count)):
-                parts = tuple(
-                    self.truth(_at(self.table.parts, start + place)) for place in range(count)
-                )
-                return And(parts) if operator == "And" else Or(parts)
-            case "If", (cond, then, otherwise):
-                return Ite(self.truth(cond), self.term(then, sort), self.term(otherwise, sort))
-            case _, (left, right) if operator in _COMPARED:
-                of = self._sort(left) or self._sort(right) if operator == "Equal" else Sort.INT
-                of = of or Sort.INT
-                return Compare(_COMPARED[operator], self.term(left, of), self.term(right, of))
-            case _, (left, right) if operator in _ADDED:
-                terms = self.term(left, Sort.INT), self.term(right, Sort.INT)
-                return Arith(_ADDED[operator], *terms)
-        return self._variable(operator, operands)
+    def _from(
+        self, start: int, sort: Sort, made: Mapping[int, Term], ever: dict[int, Term]
+    ) -> Term:
+        """What steps give from one of them on.
 
-    def _variable(self, operator: str, operands: tuple[int, ...]) -> Var:
-        if operator == "Here":
-            return Var(Scope.EVENT, "here", Sort.BOOL)
-        if operator == "Threshold":
-            return Var(Scope.CLAIM, "threshold", CONSTANTS["threshold"][0])
-        if operator == "Field":
-            name = _at(self.table.fields, operands[0])
-            if name == "here" or name not in EVENT_FIELDS:
-                raise Refused(f"no field {name}")
-            return Var(Scope.EVENT, name, EVENT_FIELDS[name][0])
+        Args:
+            made: the numbers that the steps before it made, by their places.
+            ever: those that any step of the term made. A place has one number, as steps of both
+                sides of a choice may run.
+        """
+        operator, operands = _at(self.table.steps, start)
+        *slots, last = operands
+
+        def follow(step: int, made: Mapping[int, Term] = made, sort: Sort = sort) -> Term:
+            if step >= start:
+                raise Refused(f"step {start} leads to a later one")
+            return self._from(step, sort, made, ever)
+
+        def value(slot: int, sort: Sort) -> Term:
+            return self._value(slot, sort, made)
+
+        def go_on(to: int, term: Term) -> Term:
+            if to in self._places or ever.setdefault(to, term) != term:
+                raise Refused(f"step {start} makes another number of place {to}")
+            return follow(last, {**made, to: term})
+
+        match operator, slots:
+            case "Give", []:
+                return value(last, sort)
+            case "Holds", [one, then]:
+                return Ite(value(one, Sort.BOOL), follow(then), follow(last))
+            case _, [left, right, then] if operator in _COMPARED:
+                numbers = value(left, Sort.INT), value(right, Sort.INT)
+                return Ite(Compare(_COMPARED[operator], *numbers), follow(then), follow(last))
+            case _, [to, left, right] if operator in _ADDED:
+                numbers = value(left, Sort.INT), value(right, Sort.INT)
+                return go_on(to, Arith(_ADDED[operator], *numbers))
+            case "Value", [to, of]:
+                return go_on(to, follow(of, {}, Sort.INT))
+        raise Refused(f"no operator {operator}")
+
+    def _value(self, slot: int, sort: Sort, made: Mapping[int, Term]) -> Term:
+        """The number at a place of the row."""
+        found = made.get(slot) or self._places.get(slot)
+        if found is None:
+            raise Refused(f"place {slot} has no value")
+        if isinstance(found, Const) and sort is Sort.BOOL:
+            return Const(bool(found.value))
+        if found.sort is not sort:
+            raise Refused(f"place {slot} is of another sort")
+        if isinstance(found, Var) and (found.scope, found.name) in self.unset:
+            raise Refused(f"{found.name} is read before it is set")
+        return found
+
+    @cached_property
+    def _places(self) -> Mapping[int, Term | None]:
+        """What the row has before steps make numbers; None at places that are for others."""
+        table, found = self.table, dict[int, Term | None]()
+
+        def put(slot: int, term: Term | None) -> None:
+            if slot in found:
+                raise Refused(f"place {slot} is for two things")
+            found[slot] = term
+
+        for slot, name in enumerate(table.fields):
+            known = name in EVENT_FIELDS and name != "here"
+            put(slot, Var(Scope.EVENT, name, EVENT_FIELDS[name][0]) if known else None)
+        put(table.slots["here"], Var(Scope.EVENT, "here", Sort.BOOL))
+        threshold = Var(Scope.CLAIM, "threshold", CONSTANTS["threshold"][0])
+        put(table.slots["threshold"], threshold)
+        for name, scope in _SLOTS.items():
+            for place, each in enumerate(_REGISTERS[scope]):
+                put(table.slots[name] + place, Var(scope, each.name, each.sort))
         own = () if self.observer is None else self.observer.registers
-        scope, registers = _LEDGERS.get(operator, (Scope.OWN, own))
-        register = _at(registers, operands[0])
-        return Var(scope, register.name, register.sort)
-
-    def _sort(self, number: int) -> Sort | None:
-        """The sort of a term; None of a constant, which is of the sort that is needed."""
-        operator, operands = self._at(number)
-        if operator == "Const":
-            return None
-        if operator == "If":
-            return self._sort(operands[1]) or self._sort(operands[2])
-        if operator in ("Not", "And", "Or", *_COMPARED):
-            return Sort.BOOL
-        return Sort.INT if operator in _ADDED else self._variable(operator, operands).sort
-
-    def _at(self, number: int) -> tuple[str, tuple[int, ...]]:
-        return _at(self.table.terms, number)
+        most = max((each.registers for each in table.obligations), default=len(own))
+        for place in range(most):
+            has = place < len(own)
+            term = Var(Scope.OWN, own[place].name, own[place].sort) if has else None
+            put(table.slots["own"] + place, term)
+        for slot, number in table.constants:
+            put(slot, Const(number))
+        return found
 
 
 def _at(items: Sequence[_T], place: int) -> _T:

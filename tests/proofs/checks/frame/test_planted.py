@@ -275,27 +275,35 @@ class TestTables:
         assert [] == of_row(evicted())
 
     @pytest.mark.parametrize(
-        ("old", "new"),
-        [("Less", "AtMost"), ("AtMost", "Less"), ("And", "Or"), ("Now", "Was"), ("Plus", "Minus")],
+        ("old", "new"), [("Less", "AtMost"), ("AtMost", "Less"), ("Plus", "Minus")]
     )
     def test_operators(self, old: str, new: str) -> None:
-        """An operator, or a register before the event, in the place of another is found."""
-        terms = [(new if name == old else name, operands) for name, operands in native().terms]
-        assert of_row(evicted(), native()._replace(terms=terms))
+        """An operator in the place of another is found."""
+        steps = [(new if name == old else name, operands) for name, operands in native().steps]
+        assert of_row(evicted(), native()._replace(steps=steps))
 
     def test_places(self) -> None:
-        """A register, a field, a constant or a part of a conjunction that is another is found."""
-        for name in ("Was", "Field", "Const"):
-            terms = [
-                (each, (operands[0] ^ 1,) if each == name else operands)
-                for each, operands in native().terms
-            ]
-            assert of_row(evicted(), native()._replace(terms=terms))
-        terms = [
-            (each, (operands[0], operands[1] - 1) if each == "And" else operands)
-            for each, operands in native().terms
+        """Registers before and after the event, a field or a constant that is another is found."""
+        table = native()
+        slots = {**table.slots, "was": table.slots["now"], "now": table.slots["was"]}
+        assert of_row(evicted(), table._replace(slots=slots))
+        fields = [*table.fields[1:], table.fields[0]]
+        assert of_row(evicted(), table._replace(fields=fields))
+        constants = [(slot, value ^ 1) for slot, value in table.constants]
+        assert of_row(evicted(), table._replace(constants=constants))
+
+    def test_choices(self) -> None:
+        """A choice that leads the other way is found."""
+        steps = [
+            (name, (*operands[:-2], operands[-1], operands[-2]) if name == "Holds" else operands)
+            for name, operands in native().steps
         ]
-        assert of_row(evicted(), native()._replace(terms=terms))
+        assert of_row(evicted(), native()._replace(steps=steps))
+
+    def test_unset(self) -> None:
+        """A register is not read after the event where the row does not set it."""
+        found = of_row(evicted()._replace(claim=[]))
+        assert "is read before it is set" in " ".join(failure.says for failure in found)
 
     @pytest.mark.parametrize(
         ("of", "change"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,9 +19,9 @@ from spec.contract.vocabulary import EVENT_FIELDS
 from spec.events.alphabet import Kind
 from spec.language.machine import Observer, Register, State
 from spec.language.partial_evaluation import specialize
-from spec.language.terms import Compare, Const, Not, Scope, Sort, Term, Var, show, variables
+from spec.language.terms import Const, Not, Scope, Sort, Term, Var, show, variables
 from spec.language.verdicts import Verdict
-from spec.stream.generate import own_places, source
+from spec.stream.generate import CLAIM, own_places, source
 from tests.streams.strategies import OWN_SORTS, terms
 
 NUMBERS = Integers()
@@ -67,27 +68,32 @@ NAMES = {
     "fields": [],
     "kinds": [],
 }
+SLOTS = _Table(Bundle.CONTRACT, NAMES)._slots
+USED = SLOTS["own"] + len(OWN_SORTS)
+"""The place behind those for inputs."""
 
 
-def table_reader(terms: list[Any], parts: Sequence[int] = ()) -> TableReader:
-    """A reader of a table with these terms."""
-    return TableReader(Table([], [], [], [], [], terms, list(parts), [*EVENT_FIELDS]), OWN)
+def table_reader(steps: list[Any], constants: Sequence[tuple[int, int]] = ()) -> TableReader:
+    """A reader of a table with these steps."""
+    made = Table([], [], [], [], [], SLOTS, [*constants], steps, [*EVENT_FIELDS])
+    return TableReader(made, OWN)
 
 
 def written_and_read(term: Term) -> Term:
     """A term as a table has it, read back."""
     made = _Table(Bundle.CONTRACT, NAMES)
-    number = made._node(term, [*OWN_SORTS])
-    terms = []
-    for key in made._nodes:
+    made._used = USED
+    number = made._start(term, [*OWN_SORTS])
+    steps = []
+    for key in made._steps:
         name, at = NAMES["operators"][key[0]], 1
         operands = []
         for size in _SHAPES[name]:
-            part = key[at : at + abs(size)]
-            operands.append(int.from_bytes(part, "little", signed=size < 0))
-            at += abs(size)
-        terms.append((name, tuple(operands)))
-    return table_reader(terms, made._parts).term(number, term.sort)
+            operands.append(int.from_bytes(key[at : at + size], "little"))
+            at += size
+        steps.append((name, tuple(operands)))
+    constants = [(slot, value) for value, slot in made._places.items() if isinstance(value, int)]
+    return table_reader(steps, constants).term(number, term.sort)
 
 
 class TestTerms:
@@ -273,29 +279,63 @@ class TestRefused:
             PLAIN.rules(function(*lines))
 
     @pytest.mark.parametrize(
-        "term",
+        "steps",
         [
-            ("Was", (99,)),
-            ("Own", (99,)),
-            ("Field", (99,)),
-            ("Not", (99,)),
-            ("Not", (1,)),
-            ("And", (0, 3)),
-            ("Less", (2, 2)),
-            ("Plus", (1, 2)),
-            ("If", (1, 1, 1)),
-            ("Threshold", ()),
+            [("Give", (SLOTS["threshold"],))],
+            [("Give", (USED,))],
+            [("Give", (255,))],
+            [("Give", ([*EVENT_FIELDS].index("here"),))],
+            [("Holds", (SLOTS["threshold"], 0, 0))],
+            [("Holds", (SLOTS["here"], 2, 0))],
+            [("Holds", (SLOTS["here"], 1, 0))],
+            [("Less", (SLOTS["here"], SLOTS["threshold"], 0, 0))],
+            [("Plus", (USED, SLOTS["here"], SLOTS["threshold"], 0))],
+            [("Plus", (SLOTS["was"], SLOTS["threshold"], SLOTS["threshold"], 0))],
+            [("Plus", (USED + 1, SLOTS["threshold"], SLOTS["threshold"], 0))],
+            [("Value", (USED, 0, 0))],
+            [("Value", (USED, 2, 0))],
+            [("Give", (SLOTS["threshold"],)), ("Value", (USED, 2, 0))],
         ],
     )
-    def test_tables(self, term: tuple[str, tuple[int, ...]]) -> None:
-        """A term of a table has operands that are there, and of the right sorts."""
-        terms = [term, ("Threshold", ()), ("Here", ())]
+    def test_tables(self, steps: list[tuple[str, tuple[int, ...]]]) -> None:
+        """A step of a table has operands that are there, and of the right sorts; it leads to one
+        before it, and makes a number where there is none.
+        """
+        read = table_reader([("Give", (SLOTS["here"],)), *steps], [(USED + 1, 7)])
         with pytest.raises(Refused):
-            table_reader(terms, [2, 2]).term(0, Sort.BOOL)
+            read.truth(len(steps))
+
+    def test_one_number(self) -> None:
+        """A place has one number, whichever steps run."""
+        here, threshold = SLOTS["here"], SLOTS["threshold"]
+        steps = [
+            ("AtMost", (USED, threshold, 0, 0)),
+            ("Plus", (USED, threshold, threshold, 1)),
+            ("Minus", (USED, threshold, threshold, 1)),
+            ("Holds", (here, 2, 2)),
+            ("Holds", (here, 2, 3)),
+        ]
+        read = table_reader([("Give", (here,)), *steps])
+        read.truth(4)
+        for start in (1, 5):
+            with pytest.raises(Refused):
+                read.truth(start)
+
+    def test_unset(self) -> None:
+        """A register that has no value yet is not read."""
+        steps = [("Give", (SLOTS["now"],))]
+        read = table_reader(steps)
+        assert read.truth(0) == Var(Scope.NOW, CLAIM[0].name, Sort.BOOL)
+        with pytest.raises(Refused):
+            replace(read, unset=frozenset({(Scope.NOW, CLAIM[0].name)})).truth(0)
+
+    def test_two_things(self) -> None:
+        """A place is for one thing."""
+        with pytest.raises(Refused):
+            table_reader([("Give", (USED,))], [(USED, 0), (USED, 1)]).truth(0)
 
     def test_constants(self) -> None:
         """A constant is of the sort that is needed."""
-        terms: list[Any] = [("Const", (1,)), ("Here", ()), ("Equal", (1, 0)), ("Equal", (0, 0))]
-        here = Var(Scope.EVENT, "here", Sort.BOOL)
-        assert table_reader(terms).truth(2) == Compare("==", here, Const(True))
-        assert table_reader(terms).truth(3) == Compare("==", Const(1), Const(1))
+        read = table_reader([("Give", (USED,))], [(USED, 1)])
+        assert Const(True) == read.truth(0)
+        assert Const(1) == read.term(0, Sort.INT)
