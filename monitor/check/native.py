@@ -82,15 +82,14 @@ class _File:
         while at < len(block):
             if self._reader is None or self._reader.is_canonical:
                 taken, lines = self._streams.judge.feed(block, number, at)
-                self._account.lines += lines
-                number += block.count(b"\n", at, at + taken)
+                number += lines
                 at += taken
             if at < len(block):
                 end = block.find(b"\n", at)
                 line = block[at : end if end >= 0 else None]
                 if line and not line.isspace():
                     self._read(line, number)
-                number += end >= 0
+                number += 1
                 at += len(line) + 1
         return number
 
@@ -115,9 +114,11 @@ class _File:
         self._account.sha256 = sha256
         self._account.form = "" if self._reader is None else self._reader.says
         self._streams.finish()
+        occurred = self._streams.occurred
+        self._account.lines += occurred.read - self._streams.read.read  # by the core
         every = every or self._reader is not None
         found = self._streams.found(every=every)
-        return Found([self._account], self._streams.occurred, found)
+        return Found([self._account], occurred, found)
 
     def _read(self, line: bytes, number: int) -> None:
         """A line that the core leaves to the reader in Python."""
