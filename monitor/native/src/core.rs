@@ -88,10 +88,8 @@ impl Core {
             Some((stream, number)) if stream == stated => number,
             _ => self.named(stated, sequence),
         };
-        let judge = &mut self.judges[number];
-        std::mem::swap(&mut judge.names, &mut self.names);
-        judge.take(&line, std::slice::from_ref(&self.reader.event));
-        std::mem::swap(&mut judge.names, &mut self.names);
+        let events = std::slice::from_ref(&self.reader.event);
+        lend(&mut self.names, &mut self.judges[number], |judge| judge.take(&line, events));
         self.tidy();
         Some(())
     }
@@ -120,10 +118,7 @@ impl Core {
     }
 
     fn give(&mut self, number: usize, line: &Line, events: &[Event]) {
-        let judge = &mut self.judges[number];
-        std::mem::swap(&mut judge.names, &mut self.names);
-        judge.take(line, events);
-        std::mem::swap(&mut judge.names, &mut self.names);
+        lend(&mut self.names, &mut self.judges[number], |judge| judge.take(line, events));
     }
 
     /// Lines may be missing, or one was not understood: of a stream, or of all that there are, and
@@ -218,9 +213,7 @@ impl Core {
     /// Call a function with each judge, which has the names meanwhile.
     pub fn each(&mut self, mut work: impl FnMut(&mut Judge, &mut Vec<u8>)) {
         for judge in &mut self.judges {
-            std::mem::swap(&mut judge.names, &mut self.names);
-            work(judge, &mut self.out);
-            std::mem::swap(&mut judge.names, &mut self.names);
+            lend(&mut self.names, judge, |judge| work(judge, &mut self.out));
         }
     }
 
@@ -291,6 +284,13 @@ impl Core {
         self.names = names;
         Some(())
     }
+}
+
+/// Call a function with a judge that has the names meanwhile.
+fn lend(names: &mut Names, judge: &mut Judge, work: impl FnOnce(&mut Judge)) {
+    std::mem::swap(&mut judge.names, names);
+    work(judge);
+    std::mem::swap(&mut judge.names, names);
 }
 
 fn kinds(cursor: &mut Cursor, tables: &Tables) -> Read<Kinds> {

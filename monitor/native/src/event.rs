@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use crate::json::{Cursor, Read};
-use crate::names::{Name, Names};
+use crate::map::Index;
+use crate::names::{hash, Name, Names};
 use crate::store::{Bytes, Store};
 use crate::tables::Tables;
 use crate::texts::{Duration, Predicate};
@@ -199,38 +200,6 @@ fields! {
     },
 }
 
-/// The fields, each at the first free place from that of its name on.
-const PLACES: [Option<Field>; 256] = {
-    let (mut places, mut next) = ([None; 256], 0);
-    while next < ALL.len() {
-        let mut at = place(FIELDS[next].as_bytes());
-        while places[at as usize].is_some() {
-            at = at.wrapping_add(1);
-        }
-        places[at as usize] = Some(ALL[next]);
-        next += 1;
-    }
-    places
-};
-
-/// The place of a name, by its length and its ends.
-const fn place(name: &[u8]) -> u8 {
-    let [first, .., last] = name else { return 0 };
-    (name.len() as u8).wrapping_add(first.wrapping_mul(7)).wrapping_add(last.wrapping_mul(11))
-}
-
-/// The field of a name.
-fn named_field(name: &[u8]) -> Read<Field> {
-    let mut at = place(name);
-    loop {
-        let field = PLACES[usize::from(at)]?;
-        if FIELDS[field as usize].as_bytes() == name {
-            return Some(field);
-        }
-        at = at.wrapping_add(1);
-    }
-}
-
 impl Event {
     pub fn repeats(&self) -> bool {
         self.duplicate || self.echo
@@ -295,6 +264,7 @@ pub struct Reader {
     pub event: Event,
     given: u64, // fields that the line has
     other: u64, // those that are other than their default
+    fields: Index,
     /// The name that each field had last, if its text had no escape.
     recent: [Option<Name>; FIELDS.len()],
     /// The field that came last after each, and the one that came first.
@@ -304,7 +274,9 @@ pub struct Reader {
 impl Default for Reader {
     fn default() -> Self {
         let (recent, next) = ([None; FIELDS.len()], [Field::kind; FIELDS.len() + 1]);
-        Self { event: Event::default(), given: 0, other: 0, recent, next }
+        let (mut fields, hash_of) = (Index::default(), |at: usize| hash(FIELDS[at].as_bytes(), 0));
+        (0..FIELDS.len()).for_each(|at| fields.add(at, hash_of(at), hash_of));
+        Self { event: Event::default(), given: 0, other: 0, fields, recent, next }
     }
 }
 
@@ -325,7 +297,9 @@ impl Reader {
         cursor.object(|cursor| {
             let mut field = self.next[last];
             if !cursor.skip(KEYS[field as usize].as_bytes()) {
-                field = named_field(cursor.key()?)?;
+                let key = cursor.key()?;
+                let is_key = |at: usize| FIELDS[at].as_bytes() == key;
+                field = ALL[self.fields.find(hash(key, 0), is_key)?];
                 self.next[last] = field;
             }
             last = field as usize;

@@ -27,22 +27,19 @@ impl<'a> Cursor<'a> {
         self.at
     }
 
-    /// Take the rest of a line, if it is blank and there is one.
+    /// Take the rest of a line, if it is blank.
     pub fn blank(&mut self) -> bool {
+        let is_space = |byte: &&u8| matches!(byte, b' ' | b'\t' | b'\r' | 0x0b | 0x0c);
         let rest = &self.text[self.at..];
-        let is_space = |byte: &u8| byte.is_ascii_whitespace() || *byte == 0x0b;
-        let end = rest.iter().position(|byte| *byte == b'\n' || !is_space(byte));
-        match end.map(|end| (end, rest[end])) {
-            Some((end, b'\n')) => self.at += end + 1,
-            Some(_) => return false,
-            None => self.at = self.text.len(),
-        }
-        !rest.is_empty()
+        let spaces = rest.iter().take_while(is_space).count();
+        let blank = matches!(rest.get(spaces), Some(b'\n') | None);
+        self.at += if blank { rest.len().min(spaces + 1) } else { 0 };
+        blank
     }
 
     /// Take the end of a line, or of the text, after spaces.
     pub fn end(&mut self) -> Read<()> {
-        self.peek().is_none_or(|byte| byte == b'\n').then(|| self.at = self.text.len().min(self.at + 1))
+        self.peek().map_or(Some(()), |_| self.expect(b'\n'))
     }
 
     /// The next byte that is no space, which is not taken.
@@ -179,6 +176,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Take these bytes, if they are next.
+    #[inline]
     pub fn skip(&mut self, bytes: &[u8]) -> bool {
         let next = self.text[self.at..].starts_with(bytes);
         self.at += if next { bytes.len() } else { 0 };
@@ -187,9 +185,9 @@ impl<'a> Cursor<'a> {
 
     /// Take a text that is this one, without an escape.
     pub fn same(&mut self, text: &[u8]) -> bool {
-        let rest = self.text[self.at..].strip_prefix(b"\"").and_then(|rest| rest.strip_prefix(text));
-        let same = rest.is_some_and(|rest| rest.first() == Some(&b'"'));
-        self.at += if same { text.len() + 2 } else { 0 };
+        let begin = self.at;
+        let same = self.skip(b"\"") && self.skip(text) && self.skip(b"\"");
+        self.at = if same { self.at } else { begin };
         same
     }
 
