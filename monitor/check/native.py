@@ -41,7 +41,7 @@ def judge_natively(
     """What is found in some files, none of which is a rank of an engine.
 
     Args:
-        every: list every claim, also those that were kept; without, the SHA-256 of a file is told
+        every: list every claim, also those that were kept; without, the SHA-256 of a file is stated
             only where a claim was not, for then lines of it may be quoted.
         lenient: lines that cannot be read are left out and counted.
         how: how lines of events are taken out of a log; none is skipped.

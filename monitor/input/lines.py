@@ -65,7 +65,7 @@ class Lines:
 
     Args:
         how: how lines of events are taken out of a log; what is skipped counts as a blank line.
-        hashed: without, `sha256` is empty, and `hash_again` tells it.
+        hashed: without, `sha256` is empty, and `hash_again` finds it.
     """
 
     def __init__(

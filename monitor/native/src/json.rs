@@ -14,8 +14,8 @@ pub struct Cursor<'a> {
 /// Longest whole number that is read, in digits.
 const DIGITS: usize = 4300;
 
-/// Digits of which every number has 64 bits.
-const ROOM: usize = 19;
+/// So few digits always fit into 64 bits.
+const FEW: usize = 19;
 
 impl<'a> Cursor<'a> {
     pub fn new(text: &'a [u8]) -> Self {
@@ -126,7 +126,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Take a whole number: whether it is negative, where its digits begin, without zeros in front,
-    /// and what they make if there is room for that in 64 bits.
+    /// and what they make if they are few.
     #[inline]
     fn number(&mut self) -> Read<(bool, usize, u64)> {
         let negative = self.peek()? == b'-';
@@ -158,7 +158,7 @@ impl<'a> Cursor<'a> {
     /// A whole number of 64 bits.
     pub fn whole(&mut self) -> Read<i64> {
         let (negative, start, value) = self.number()?;
-        (self.at - start <= ROOM).then_some(())?;
+        (self.at - start <= FEW).then_some(())?;
         match negative {
             true => 0i64.checked_sub_unsigned(value),
             false => value.try_into().ok(),
