@@ -14,6 +14,7 @@ from monitor.input.errors import InputError
 from monitor.input.lines import Fault, Lines
 from monitor.input.records import Account
 from monitor.streams import NativeStreams
+from spec.stream.outcome import ModeVerdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -39,7 +40,8 @@ def judge_natively(
     """What is found in some files, none of which is a rank of an engine.
 
     Args:
-        every: list every claim, also those that were kept.
+        every: list every claim, also those that were kept; without, the SHA-256 of a file is stated
+            only where a claim was not, for then lines of it may be quoted.
         lenient: lines that cannot be read are left out and counted.
         how: how lines of events are taken out of a log; none is skipped.
         stdin: what `-` stands for.
@@ -50,7 +52,7 @@ def judge_natively(
     """
     found, size = Found(), 0
     for path in dict.fromkeys(paths):
-        lines = Lines(path, stdin=stdin, how=how)
+        lines = Lines(path, stdin=stdin, how=how, hashed=every)
         file = _File(asked, path, lenient=lenient)
         number = 1
         for block in lines.blocks():
@@ -61,7 +63,7 @@ def judge_natively(
             if progress is not None:
                 progress(size + lines.size)
         size += lines.size
-        found.join(file.finish(lines.sha256, every=every))
+        found.join(file.finish(lines, every=every))
     return found
 
 
@@ -81,15 +83,14 @@ class _File:
         while at < len(block):
             if self._reader is None or self._reader.is_canonical:
                 taken, lines = self._streams.judge.feed(block, number, at)
-                self._account.lines += lines
-                number += block.count(b"\n", at, at + taken)
+                number += lines
                 at += taken
             if at < len(block):
                 end = block.find(b"\n", at)
                 line = block[at : end if end >= 0 else None]
                 if line and not line.isspace():
                     self._read(line, number)
-                number += end >= 0
+                number += 1
                 at += len(line) + 1
         return number
 
@@ -105,18 +106,21 @@ class _File:
         self._account.reject(error)
         self._streams.reject(error)
 
-    def finish(self, sha256: str, *, every: bool) -> Found:
-        """What was found; `sha256` is of the file. Where Python read lines all claims are listed:
-        those that were kept name the form of the words in which they state their mode.
+    def finish(self, lines: Lines, *, every: bool) -> Found:
+        """What was found in these lines. Where Python read some all claims are listed: those that
+        were kept name the form of the words in which they state their mode.
         """
         for record in () if self._reader is None else self._reader.flush():
             self._streams.take(explained(record, {}))
-        self._account.sha256 = sha256
         self._account.form = "" if self._reader is None else self._reader.says
         self._streams.finish()
-        every = every or self._reader is not None
-        found = self._streams.found(every=every)
-        return Found([self._account], self._streams.occurred, found)
+        occurred = self._streams.occurred
+        self._account.lines += occurred.read - self._streams.read.read  # by the core
+        found = self._streams.found(every=every or self._reader is not None)
+        claims = (claim for stream in found for claim in stream.claims)
+        broken = any(claim.verdict is not ModeVerdict.KEPT for claim in claims)
+        self._account.sha256 = lines.hash_again() if broken and not every else lines.sha256
+        return Found([self._account], occurred, found)
 
     def _read(self, line: bytes, number: int) -> None:
         """A line that the core leaves to the reader in Python."""

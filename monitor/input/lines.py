@@ -65,16 +65,24 @@ class Lines:
 
     Args:
         how: how lines of events are taken out of a log; what is skipped counts as a blank line.
+        hashed: without, `sha256` is empty, and `hash_again` finds it.
     """
 
     def __init__(
-        self, file: str, *, stdin: BinaryIO | None = None, how: Extraction = PLAIN
+        self,
+        file: str,
+        *,
+        stdin: BinaryIO | None = None,
+        how: Extraction = PLAIN,
+        hashed: bool = True,
     ) -> None:
         self.file = file
+        self._hashed = hashed
+        self._stat: tuple[int, ...] = ()  # of the file as it was opened
         self._log = None if how == PLAIN else LogLines(how, LINE_LIMIT)
         self.sha256 = ""
         self._stdin = stdin
-        self._disk: _Hashed | None = None
+        self._disk: _Disk | None = None
 
     @property
     def size(self) -> int:
@@ -85,6 +93,16 @@ class Lines:
     def says(self) -> str:
         """How many lines of other programs were skipped; empty if none."""
         return "" if self._log is None else self._log.says
+
+    def hash_again(self) -> str:
+        """The SHA-256 of the file, which is read once more; empty if it was changed since, or is
+        standard input.
+        """
+        with contextlib.suppress(OSError, ValueError), open_plain(self.file) as stream:
+            digest = hashlib.file_digest(stream, "sha256")
+            if self._stat == _stat(stream):
+                return digest.hexdigest()
+        return ""
 
     def __iter__(self) -> Iterator[tuple[int, bytes | InputError]]:
         """Lines in order.
@@ -110,7 +128,7 @@ class Lines:
             InputError: the file is missing, unreadable, empty or not text.
         """
         with self._opened() as inner:
-            disk = self._disk = _Hashed(inner)
+            disk = self._disk = _Disk(inner, hashed=self._hashed)
             packed = io.BufferedReader(disk, CHUNK)
             found = False
             blocks = self._blocks(self._chunks(packed))
@@ -121,7 +139,7 @@ class Lines:
                 yield block
             while packed.read1(CHUNK):
                 pass
-            self.sha256 = disk.sha256.hexdigest()
+            self.sha256 = disk.sha256
             if not found:
                 raise self._empty(disk.size)
 
@@ -149,9 +167,10 @@ class Lines:
             reason = getattr(error, "strerror", None) or str(error)
             raise InputError(self.file, f"cannot be opened: {reason}") from None
         with stream:
+            self._stat = _stat(stream)
             yield stream
 
-    def _chunks(self, packed: io.BufferedReader[_Hashed]) -> Iterator[bytes | Fault]:
+    def _chunks(self, packed: io.BufferedReader[_Disk]) -> Iterator[bytes | Fault]:
         """The text in pieces; last, what ended the reading too early."""
         try:
             head = packed.peek(_MAGIC)
@@ -201,7 +220,7 @@ class Lines:
                 if not skipping and len(rest) + first > LINE_LIMIT:
                     yield self._too_long()
                     skipping = True
-                yield chunk[first:end] if skipping else rest + chunk[:end]
+                yield chunk[first:end] if skipping else b"".join((rest, memoryview(chunk)[:end]))
                 rest, skipping = chunk[end:], False
             elif not skipping:
                 rest += chunk
@@ -246,13 +265,17 @@ class Lines:
         return Fault(self.file, reason, "write one event on each line")
 
 
-class _Hashed(io.RawIOBase):
-    """A stream that hashes what is read from it."""
+class _Disk(io.RawIOBase):
+    """A stream that counts what is read from it, and may hash it."""
 
-    def __init__(self, inner: _Readable) -> None:
+    def __init__(self, inner: _Readable, *, hashed: bool) -> None:
         self._inner = inner
-        self.sha256 = hashlib.sha256()
+        self._hash = hashlib.sha256() if hashed else None
         self.size = 0
+
+    @property
+    def sha256(self) -> str:
+        return "" if self._hash is None else self._hash.hexdigest()
 
     def readable(self) -> bool:
         return True
@@ -270,12 +293,17 @@ class _Hashed(io.RawIOBase):
                 self._inner.seek(place)
 
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
-        read = getattr(self._inner, "read1", self._inner.read)
-        chunk: bytes = read(len(buffer)) or b""
-        buffer[: len(chunk)] = chunk
-        self.sha256.update(chunk)
-        self.size += len(chunk)
-        return len(chunk)
+        if isinstance(self._inner, io.FileIO):
+            size = self._inner.readinto(buffer) or 0
+        else:
+            read = getattr(self._inner, "read1", self._inner.read)
+            chunk: bytes = read(len(buffer)) or b""
+            size = len(chunk)
+            buffer[:size] = chunk
+        if self._hash is not None:
+            self._hash.update(memoryview(buffer)[:size])
+        self.size += size
+        return size
 
 
 def is_packed(file: str) -> bool:
@@ -284,6 +312,12 @@ def is_packed(file: str) -> bool:
         head = stream.read(_HEAD)
     compressed = format_of(head) or format_promised(file)
     return compressed is not None or is_msgpack(head) or is_parquet(head)
+
+
+def _stat(stream: io.FileIO) -> tuple[int, ...]:
+    """What is another if a file is, or was written to."""
+    found = os.fstat(stream.fileno())
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
 def size_of(file: str) -> int:

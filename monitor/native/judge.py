@@ -176,7 +176,7 @@ class NativeJudge:
             start: where the first of them begins in the block, which is not copied.
 
         Returns:
-            How many bytes were taken, and how many lines that are not blank.
+            How many bytes were taken, and how many lines, of which some may be blank.
         """
         taken = self._core.rc_feed(self._handle, block, len(block), start, number)
         lines, size = divmod(self._checked(taken), 1 << 32)

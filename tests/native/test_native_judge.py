@@ -261,7 +261,7 @@ def test_lines_lost_between_runs(why: dict[str, str], verdict: str) -> None:
 def test_refused_line() -> None:
     """A line that is no canonical event stops the reading, and is not taken."""
     judge, first = NativeJudge(), b'\n{"kind":"claim_rejected","claim_id":"a"}\n'
-    assert (len(first), 1) == judge.feed(first + b'{"event":"x"}\n{}\n')
+    assert (len(first), 2) == judge.feed(first + b'{"event":"x"}\n{}\n')
     assert (0, 0) == judge.feed(b'{"kind":"stream_closed"}\n', 3)
 
 

@@ -5,9 +5,9 @@ use std::rc::Rc;
 
 use crate::breaks::{Doubt, Line, Place};
 use crate::event::{group, Event, Kinds, Mark, Reader};
-use crate::json::{line_end, Cursor, Read};
+use crate::json::{Cursor, Read};
 use crate::judge::Judge;
-use crate::names::Names;
+use crate::names::{Name, Names};
 use crate::outcome;
 use crate::state::{Asked, State, Stream};
 use crate::store::{Bytes, Store};
@@ -21,12 +21,13 @@ pub struct Core {
     names: Names,
     judges: Vec<Judge>,
     by_stream: HashMap<String, usize>,
+    /// The stream that the last line named, if it did, and the number of its judge.
+    last: Option<(Option<Name>, usize)>,
     asked: Rc<Asked>,
     reader: Reader,
     /// The first line that could not be read, and why: what it states is missing from every stream.
     spoiled: Option<(Place, String)>,
-    /// How many lines the last `feed` took, and how many events of each kind all of them did.
-    pub lines: u64,
+    /// How many events of each kind `feed` took.
     pub kinds: Vec<u64>,
     pub out: Vec<u8>,
 }
@@ -52,59 +53,55 @@ impl Core {
             names,
             judges: Vec::new(),
             by_stream: HashMap::new(),
+            last: None,
             asked: Rc::new(Asked::get(&mut Bytes(options))?),
             reader: Reader::default(),
             spoiled: None,
-            lines: 0,
             out: Vec::new(),
         })
     }
 
     /// Take whole lines from this number on, up to the first that is not of a canonical event;
-    /// return how many bytes are done with. The last line needs no end.
-    pub fn feed(&mut self, block: &[u8], number: u64) -> usize {
-        let whole = std::str::from_utf8(block).ok();
-        let (mut done, mut at) = (0, number);
-        self.lines = 0;
+    /// return how many bytes are done with, and how many lines. The last line needs no end.
+    pub fn feed(&mut self, block: &[u8], number: u64) -> (usize, u64) {
+        let mut cursor = Cursor::new(block);
+        let (mut done, mut lines) = (0, 0);
         while done < block.len() {
-            let rest = &block[done..];
-            let line = &rest[..line_end(rest)];
-            if !line.iter().all(|byte| byte.is_ascii_whitespace() || *byte == 0x0b) {
-                let text = whole.map(|text| &text[done..done + line.len()]);
-                let text = text.or_else(|| std::str::from_utf8(line).ok());
-                if text.and_then(|text| self.line(text, at)).is_none() {
-                    self.tidy(); // of the names in it
-                    break;
-                }
-                self.lines += 1;
+            if !cursor.blank() && self.line(&mut cursor, number + lines).is_none() {
+                self.tidy(); // of the names in it
+                break;
             }
-            done += line.len() + usize::from(line.len() < rest.len());
-            at += 1;
+            done = cursor.taken();
+            lines += 1;
         }
-        done
+        (done, lines)
     }
 
-    fn line(&mut self, text: &str, at: u64) -> Read<()> {
-        self.reader.line(text, &mut self.names, &self.tables)?;
-        let (event, stated) = (&self.reader.event, self.reader.event.stream.as_str());
-        let (sequence, time_ns) = (event.sequence, event.time_ns);
+    fn line(&mut self, cursor: &mut Cursor, at: u64) -> Read<()> {
+        self.reader.line(cursor, &mut self.names, &self.tables)?;
+        let event = &self.reader.event;
+        let (stated, sequence, time_ns) = (event.stream, event.sequence, event.time_ns);
         let place = Place::new(at, sequence);
         let line = Line { at: place, sequence, time_ns, ..Line::default() };
         self.kinds[usize::from(event.kind)] += 1;
-        let name = if stated.is_empty() { &self.asked.unnamed } else { stated };
-        let number = match self.find(name) {
-            Some(number) => number,
-            None => {
-                let (name, form) = (name.to_owned(), "canonical".into());
-                self.begin(Stream { name, form, first: sequence }, vec![0])
-            }
+        let number = match self.last {
+            Some((stream, number)) if stream == stated => number,
+            _ => self.named(stated, sequence),
         };
-        let judge = &mut self.judges[number];
-        std::mem::swap(&mut judge.names, &mut self.names);
-        judge.take(&line, std::slice::from_ref(&self.reader.event));
-        std::mem::swap(&mut judge.names, &mut self.names);
+        let events = std::slice::from_ref(&self.reader.event);
+        lend(&mut self.names, &mut self.judges[number], |judge| judge.take(&line, events));
         self.tidy();
         Some(())
+    }
+
+    /// The number of the judge of the stream that a line of `feed` names.
+    fn named(&mut self, stated: Option<Name>, first: Option<i64>) -> usize {
+        let name = stated.map_or_else(|| self.asked.unnamed.clone(), |name| self.names.show(name));
+        let number = self.by_stream.get(&name).copied().unwrap_or_else(|| {
+            self.begin(Stream { name, form: "canonical".into(), first }, vec![0])
+        });
+        self.last = Some((stated, number));
+        number
     }
 
     /// Take one line of any form, which Python read.
@@ -112,7 +109,8 @@ impl Core {
         let packed = self.packed(text).ok_or("the line is not as it must be")?;
         let Packed { mut line, events, stream, first } = packed;
         let form = stream.form.clone();
-        let number = self.find(&stream.name).unwrap_or_else(|| self.begin(stream, first));
+        let found = self.by_stream.get(&stream.name).copied();
+        let number = found.unwrap_or_else(|| self.begin(stream, first));
         line.foreign = form != self.judges[number].stream.form;
         self.give(number, &line, &events);
         self.tidy();
@@ -120,25 +118,22 @@ impl Core {
     }
 
     fn give(&mut self, number: usize, line: &Line, events: &[Event]) {
-        let judge = &mut self.judges[number];
-        std::mem::swap(&mut judge.names, &mut self.names);
-        judge.take(line, events);
-        std::mem::swap(&mut judge.names, &mut self.names);
+        lend(&mut self.names, &mut self.judges[number], |judge| judge.take(line, events));
     }
 
     /// Lines may be missing, or one was not understood: of a stream, or of all that there are, and
     /// where the line spoils them of those that begin later.
     pub fn lose(&mut self, text: &str) -> Result<(), String> {
         let (mut line, mut stream, mut spoils) = (Line::default(), None, false);
-        let mut cursor = Cursor::new(text);
-        let read = cursor.object(|cursor, key| {
-            match key {
-                "at" => line.at.line = u64::try_from(cursor.integer()?).ok()?,
-                "numbered" => line.at.sequence = i64::try_from(cursor.integer()?).ok()?,
-                "stream" => stream = Some(cursor.string()?.into_owned()),
-                "spoils" => spoils = cursor.boolean()?,
-                "unread" => line.unread = cursor.string()?.into_owned(),
-                _ => line.lost = cursor.string()?.into_owned(),
+        let mut cursor = Cursor::new(text.as_bytes());
+        let read = cursor.object(|cursor| {
+            match cursor.key()? {
+                b"at" => line.at.line = u64::try_from(cursor.integer()?).ok()?,
+                b"numbered" => line.at.sequence = i64::try_from(cursor.integer()?).ok()?,
+                b"stream" => stream = Some(cursor.text()?),
+                b"spoils" => spoils = cursor.boolean()?,
+                b"unread" => line.unread = cursor.text()?,
+                _ => line.lost = cursor.text()?,
             }
             Some(())
         });
@@ -152,15 +147,6 @@ impl Core {
             }
         }
         Ok(())
-    }
-
-    /// The number of the judge of a stream.
-    fn find(&self, name: &str) -> Option<usize> {
-        let last = self.judges.len().wrapping_sub(1);
-        if self.judges.get(last).is_some_and(|judge| judge.stream.name == name) {
-            return Some(last);
-        }
-        self.by_stream.get(name).copied()
     }
 
     /// Begin a stream, with the numbers that a run of it may begin with; return its number.
@@ -178,50 +164,56 @@ impl Core {
         let mut packed = Packed::default();
         let Packed { line, events, stream, first } = &mut packed;
         let Self { reader, names, tables, .. } = self;
-        let mut cursor = Cursor::new(text);
+        let mut cursor = Cursor::new(text.as_bytes());
         let number = |cursor: &mut Cursor| i64::try_from(cursor.integer()?).ok();
-        cursor.object(|cursor, key| {
-            match key {
-                "at" => line.at.line = u64::try_from(cursor.integer()?).ok()?,
-                "numbered" => line.at.sequence = number(cursor)?,
-                "stream" => stream.name = cursor.string()?.into_owned(),
-                "form" => stream.form = cursor.string()?.into_owned(),
-                "first" => cursor.array(|cursor| Some(first.push(number(cursor)?)))?,
-                "events" => cursor.array(|cursor| {
+        cursor.object(|cursor| {
+            match cursor.key()? {
+                b"at" => line.at.line = u64::try_from(cursor.integer()?).ok()?,
+                b"numbered" => line.at.sequence = number(cursor)?,
+                b"stream" => stream.name = cursor.text()?,
+                b"form" => stream.form = cursor.text()?,
+                b"first" => cursor.array(|cursor| Some(first.push(number(cursor)?)))?,
+                b"events" => cursor.array(|cursor| {
                     reader.read(cursor, names, tables, false)?;
                     Some(events.push(reader.event.clone()))
                 })?,
-                "sequence" => line.sequence = Some(number(cursor)?),
-                "time_ns" => line.time_ns = Some(number(cursor)?),
-                "skips" => line.skips = cursor.boolean()?,
-                "mark" => line.mark = Some(Mark::named(&cursor.string()?)?),
-                "groups" => cursor.array(|cursor| Some(line.groups.push(group(cursor)?)))?,
-                "observes" => line.observes = Some(kinds(cursor, tables)?),
-                "derived" => line.derived = kinds(cursor, tables)?,
-                "doubts" => cursor.array(|cursor| Some(line.doubts.push(doubt(cursor)?)))?,
-                "lost" => line.lost = cursor.string()?.into_owned(),
-                "unread" => line.unread = cursor.string()?.into_owned(),
+                b"sequence" => line.sequence = Some(number(cursor)?),
+                b"time_ns" => line.time_ns = Some(number(cursor)?),
+                b"skips" => line.skips = cursor.boolean()?,
+                b"mark" => line.mark = Some(Mark::named(&cursor.string()?)?),
+                b"groups" => cursor.array(|cursor| Some(line.groups.push(group(cursor)?)))?,
+                b"observes" => line.observes = Some(kinds(cursor, tables)?),
+                b"derived" => line.derived = kinds(cursor, tables)?,
+                b"doubts" => cursor.array(|cursor| Some(line.doubts.push(doubt(cursor)?)))?,
+                b"lost" => line.lost = cursor.text()?,
+                b"unread" => line.unread = cursor.text()?,
                 _ => return None,
             }
             Some(())
         })?;
         packed.stream.first = packed.line.sequence;
-        (cursor.is_at_end() && packed.line.at.line > 0).then_some(packed)
+        cursor.end()?;
+        (packed.line.at.line > 0).then_some(packed)
     }
 
     fn tidy(&mut self) {
         if self.names.is_full() {
             let judges = &self.judges;
             self.names.sweep(|found| judges.iter().for_each(|judge| judge.state.visit(found)));
+            self.forget();
         }
+    }
+
+    /// Names may stand for others than they did.
+    fn forget(&mut self) {
+        self.reader.forget();
+        self.last = None;
     }
 
     /// Call a function with each judge, which has the names meanwhile.
     pub fn each(&mut self, mut work: impl FnMut(&mut Judge, &mut Vec<u8>)) {
         for judge in &mut self.judges {
-            std::mem::swap(&mut judge.names, &mut self.names);
-            work(judge, &mut self.out);
-            std::mem::swap(&mut judge.names, &mut self.names);
+            lend(&mut self.names, judge, |judge| work(judge, &mut self.out));
         }
     }
 
@@ -280,6 +272,7 @@ impl Core {
         let names = Names::get(from)?;
         self.kinds = Store::get(from)?;
         self.spoiled = Store::get(from)?;
+        self.forget();
         self.judges.clear();
         self.by_stream.clear();
         for number in 0..usize::get(from)? {
@@ -293,6 +286,13 @@ impl Core {
     }
 }
 
+/// Call a function with a judge that has the names meanwhile.
+fn lend(names: &mut Names, judge: &mut Judge, work: impl FnOnce(&mut Judge)) {
+    std::mem::swap(&mut judge.names, names);
+    work(judge);
+    std::mem::swap(&mut judge.names, names);
+}
+
 fn kinds(cursor: &mut Cursor, tables: &Tables) -> Read<Kinds> {
     let mut listed = Vec::new();
     cursor.array(|cursor| Some(listed.push(tables.kind(&cursor.string()?)?)))?;
@@ -301,11 +301,11 @@ fn kinds(cursor: &mut Cursor, tables: &Tables) -> Read<Kinds> {
 
 fn doubt(cursor: &mut Cursor) -> Read<Doubt> {
     let (mut claim, mut only, mut why) = (None, Vec::new(), String::new());
-    cursor.object(|cursor, key| {
-        match key {
-            "claim" => claim = Some(cursor.string()?.into_owned()),
-            "only" => cursor.array(|cursor| Some(only.push(cursor.string()?.into_owned())))?,
-            _ => why = cursor.string()?.into_owned(),
+    cursor.object(|cursor| {
+        match cursor.key()? {
+            b"claim" => claim = Some(cursor.text()?),
+            b"only" => cursor.array(|cursor| Some(only.push(cursor.text()?)))?,
+            _ => why = cursor.text()?,
         }
         Some(())
     })?;

@@ -1,7 +1,10 @@
 //! The canonical events and marks, and the strict reader of their lines.
 
+use std::borrow::Cow;
+
 use crate::json::{Cursor, Read};
-use crate::names::{Name, Names};
+use crate::map::Index;
+use crate::names::{hash, Name, Names};
 use crate::store::{Bytes, Store};
 use crate::tables::Tables;
 use crate::texts::{Duration, Predicate};
@@ -74,11 +77,11 @@ pub enum Mark {
 }
 
 impl Mark {
-    pub fn named(name: &str) -> Read<Self> {
+    pub fn named(name: &[u8]) -> Read<Self> {
         Some(match name {
-            "stream_opened" => Mark::Opened,
-            "stream_closed" => Mark::Closed,
-            "stream_restated" => Mark::Restated,
+            b"stream_opened" => Mark::Opened,
+            b"stream_closed" => Mark::Closed,
+            b"stream_restated" => Mark::Restated,
             _ => return None,
         })
     }
@@ -88,6 +91,14 @@ const BLOCKS: i64 = 1 << 53;
 /// The most positions that a block of a group covers.
 const SPAN: i64 = 1024;
 const PROOF: [&str; 5] = ["resident", "active", "total", "usable", "shortfall"];
+
+/// What the value of a field is read from. `recent` is the name that the field had last, if its text
+/// had no escape.
+struct Source<'a, 'b> {
+    cursor: &'a mut Cursor<'b>,
+    names: &'a mut Names,
+    recent: &'a mut Option<Name>,
+}
 
 /// Declares the fields of an event besides its kind, each with the function that reads it.
 macro_rules! fields {
@@ -99,17 +110,14 @@ macro_rules! fields {
         /// The names of fields, by which the reader numbers them.
         pub const FIELDS: &[&str] = &["kind", $(stringify!($field)),*];
 
+        /// The same as they mostly lie in a line.
+        const KEYS: &[&str] = &["\"kind\":", $(concat!("\"", stringify!($field), "\":")),*];
+
         #[allow(non_camel_case_types)]
         #[derive(Clone, Copy)]
         enum Field { kind, $($field),* }
 
-        fn field(name: &str) -> Read<Field> {
-            Some(match name {
-                "kind" => Field::kind,
-                $(stringify!($field) => Field::$field,)*
-                _ => return None,
-            })
-        }
+        const ALL: [Field; FIELDS.len()] = [Field::kind, $(Field::$field),*];
 
         impl Event {
             /// Set all fields to their defaults; lists keep their memory.
@@ -119,14 +127,12 @@ macro_rules! fields {
             }
 
             /// Read a field; return whether it is other than by default.
-            fn read(
-                &mut self, field: Field, cursor: &mut Cursor, names: &mut Names, tables: &Tables,
-            ) -> Read<bool> {
+            fn read(&mut self, field: Field, from: &mut Source, tables: &Tables) -> Read<bool> {
                 match field {
-                    Field::kind => self.kind = tables.kind(&cursor.string()?)?,
+                    Field::kind => self.kind = tables.kind(&from.cursor.string()?)?,
                     $(Field::$field => {
-                        let read: fn(&mut $kind, &mut Cursor, &mut Names) -> Read<()> = $read;
-                        read(&mut self.$field, cursor, names)?;
+                        let read: fn(&mut $kind, &mut Source) -> Read<()> = $read;
+                        read(&mut self.$field, from)?;
                         return Some(self.$field != <$kind>::default());
                     })*
                 }
@@ -136,48 +142,45 @@ macro_rules! fields {
     };
 }
 fields! {
-    stream: String = |slot, cursor, _| {
-        slot.push_str(&cursor.string()?);
-        short(slot)
-    },
-    sequence: Option<i64> = |slot, cursor, _| within(slot, cursor, 0),
-    time_ns: Option<i64> = |slot, cursor, _| within(slot, cursor, 0),
+    stream: Option<Name> = |slot, from| Some(*slot = from.name()?),
+    sequence: Option<i64> = |slot, from| within(slot, from, 0),
+    time_ns: Option<i64> = |slot, from| within(slot, from, 0),
     claim_id: Option<Name> = name,
     request_id: Option<Name> = name,
     cache_identity: Option<Name> = name,
     object_id: Option<Name> = name,
-    predicate: Option<Predicate> = |slot, cursor, _| parsed(slot, cursor, Predicate::parse),
+    predicate: Option<Predicate> = |slot, from| parsed(slot, from, Predicate::parse),
     predicate_id: Option<Name> = name,
     token_map: Option<Name> = name,
     mode: Option<Name> = name,
     owner_scope: Option<Name> = name,
     by: Option<Name> = name,
-    duration: Option<Duration> = |slot, cursor, _| parsed(slot, cursor, Duration::parse),
-    priority: Option<i64> = |slot, cursor, _| within(slot, cursor, -i64::MAX),
+    duration: Option<Duration> = |slot, from| parsed(slot, from, Duration::parse),
+    priority: Option<i64> = |slot, from| within(slot, from, -i64::MAX),
     footprint: Option<i64> = blocks,
     block_ids: Vec<Name> = ids,
-    positions: Vec<u64> = |slot, cursor, _| {
-        cursor.array(|cursor| Some(slot.push(number(cursor, 0, BLOCKS)?? as u64)))
+    positions: Vec<u64> = |slot, from| {
+        from.cursor.array(|cursor| Some(slot.push(number(cursor, 0, BLOCKS)?? as u64)))
     },
-    lowest_priority: Option<i128> = |slot, cursor, _| {
-        *slot = if cursor.null()? { None } else { Some(cursor.integer()?) };
+    lowest_priority: Option<i128> = |slot, from| {
+        *slot = if from.cursor.null()? { None } else { Some(from.cursor.integer()?) };
         Some(())
     },
     found: bool = flag,
     keys: Vec<Name> = ids,
     content_keys: Vec<Name> = texts,
     tier: Option<Name> = name,
-    group: Option<u64> = |slot, cursor, _| {
-        *slot = number(cursor, 0, BLOCKS)?.map(|number| number as u64);
+    group: Option<u64> = |slot, from| {
+        *slot = number(from.cursor, 0, BLOCKS)?.map(|number| number as u64);
         Some(())
     },
     held: Option<i64> = blocks,
     asked: Option<i64> = blocks,
     needed: Option<i64> = blocks,
     usable: Option<i64> = blocks,
-    blocking_claim_ids: Option<Vec<Name>> = |slot, cursor, names| match cursor.null()? {
+    blocking_claim_ids: Option<Vec<Name>> = |slot, from| match from.cursor.null()? {
         true => Some(()),
-        false => texts(slot.get_or_insert_default(), cursor, names),
+        false => texts(slot.get_or_insert_default(), from),
     },
     proof: Option<[i64; 5]> = sums,
     reason: Option<Name> = name,
@@ -191,8 +194,8 @@ fields! {
     restated: bool = flag,
     cost: Option<i64> = blocks,
     worker: Option<Name> = name,
-    hit: Option<bool> = |slot, cursor, _| {
-        *slot = if cursor.null()? { None } else { Some(cursor.boolean()?) };
+    hit: Option<bool> = |slot, from| {
+        *slot = if from.cursor.null()? { None } else { Some(from.cursor.boolean()?) };
         Some(())
     },
 }
@@ -257,19 +260,31 @@ impl Clear for bool {
 }
 
 /// Reads lines into one event, which it uses again.
-#[derive(Default)]
 pub struct Reader {
     pub event: Event,
     given: u64, // fields that the line has
     other: u64, // those that are other than their default
+    fields: Index,
+    /// The name that each field had last, if its text had no escape.
+    recent: [Option<Name>; FIELDS.len()],
+    /// The field that came last after each, and the one that came first.
+    next: [Field; FIELDS.len() + 1],
+}
+
+impl Default for Reader {
+    fn default() -> Self {
+        let (recent, next) = ([None; FIELDS.len()], [Field::kind; FIELDS.len() + 1]);
+        let (mut fields, hash_of) = (Index::default(), |at: usize| hash(FIELDS[at].as_bytes(), 0));
+        (0..FIELDS.len()).for_each(|at| fields.add(at, hash_of(at), hash_of));
+        Self { event: Event::default(), given: 0, other: 0, fields, recent, next }
+    }
 }
 
 impl Reader {
     /// Read a line; None if the reader in Python is to take it, or to say what is wrong with it.
-    pub fn line(&mut self, text: &str, names: &mut Names, tables: &Tables) -> Read<()> {
-        let mut cursor = Cursor::new(text);
-        self.read(&mut cursor, names, tables, true)?;
-        cursor.is_at_end().then_some(())
+    pub fn line(&mut self, cursor: &mut Cursor, names: &mut Names, tables: &Tables) -> Read<()> {
+        self.read(cursor, names, tables, true)?;
+        cursor.end()
     }
 
     /// Read the event at a place of a text.
@@ -278,11 +293,20 @@ impl Reader {
     ) -> Read<()> {
         self.event.clear();
         (self.given, self.other) = (0, 0);
-        cursor.object(|cursor, key| {
-            let field = field(key)?;
+        let mut last = FIELDS.len(); // of none
+        cursor.object(|cursor| {
+            let mut field = self.next[last];
+            if !cursor.skip(KEYS[field as usize].as_bytes()) {
+                let key = cursor.key()?;
+                let is_key = |at: usize| FIELDS[at].as_bytes() == key;
+                field = ALL[self.fields.find(hash(key, 0), is_key)?];
+                self.next[last] = field;
+            }
+            last = field as usize;
             let bit = 1 << field as u8;
             (self.given & bit == 0).then(|| self.given |= bit)?;
-            if self.event.read(field, cursor, names, tables)? {
+            let from = &mut Source { cursor, names, recent: &mut self.recent[field as usize] };
+            if self.event.read(field, from, tables)? {
                 self.other |= bit;
             }
             Some(())
@@ -295,6 +319,11 @@ impl Reader {
             self.check(tables)?;
         }
         Some(())
+    }
+
+    /// The names that there were may not be there any more.
+    pub fn forget(&mut self) {
+        self.recent = [None; FIELDS.len()];
     }
 
     /// What the form cannot state: `monitor.input.dialects.canonical`.
@@ -332,38 +361,39 @@ fn number(cursor: &mut Cursor, least: i64, most: i64) -> Read<Option<i64>> {
     (least <= value && value <= most).then_some(Some(value))
 }
 
-fn within(slot: &mut Option<i64>, cursor: &mut Cursor, least: i64) -> Read<()> {
-    *slot = number(cursor, least, i64::MAX)?;
+fn within(slot: &mut Option<i64>, from: &mut Source, least: i64) -> Read<()> {
+    *slot = number(from.cursor, least, i64::MAX)?;
     Some(())
 }
 
-fn blocks(slot: &mut Option<i64>, cursor: &mut Cursor, _: &mut Names) -> Read<()> {
-    *slot = number(cursor, 0, BLOCKS)?;
+fn blocks(slot: &mut Option<i64>, from: &mut Source) -> Read<()> {
+    *slot = number(from.cursor, 0, BLOCKS)?;
     Some(())
 }
 
-fn flag(slot: &mut bool, cursor: &mut Cursor, _: &mut Names) -> Read<()> {
-    *slot = cursor.boolean()?;
+fn flag(slot: &mut bool, from: &mut Source) -> Read<()> {
+    *slot = from.cursor.boolean()?;
     Some(())
 }
 
 fn parsed<T>(
-    slot: &mut Option<T>, cursor: &mut Cursor, parse: impl FnOnce(&str) -> Option<T>,
+    slot: &mut Option<T>, from: &mut Source, parse: impl FnOnce(&str) -> Option<T>,
 ) -> Read<()> {
-    if !cursor.null()? {
-        *slot = Some(parse(&cursor.string()?)?);
+    if !from.cursor.null()? {
+        *slot = Some(parse(std::str::from_utf8(&from.cursor.string()?).ok()?)?);
     }
     Some(())
 }
 
 /// The sums of a capacity proof.
-fn sums(slot: &mut Option<[i64; 5]>, cursor: &mut Cursor, _: &mut Names) -> Read<()> {
-    if cursor.null()? {
+fn sums(slot: &mut Option<[i64; 5]>, from: &mut Source) -> Read<()> {
+    if from.cursor.null()? {
         return Some(());
     }
     let mut sums = [None; 5];
-    cursor.object(|cursor, key| {
-        let at = PROOF.iter().position(|each| *each == key)?;
+    from.cursor.object(|cursor| {
+        let key = cursor.key()?;
+        let at = PROOF.iter().position(|each| each.as_bytes() == key)?;
         let value = number(cursor, 0, BLOCKS)??;
         sums[at].replace(value).is_none().then_some(())
     })?;
@@ -372,34 +402,50 @@ fn sums(slot: &mut Option<[i64; 5]>, cursor: &mut Cursor, _: &mut Names) -> Read
     Some(())
 }
 
-fn short(text: &str) -> Read<()> {
-    (text.len() <= 1024 || text.chars().count() <= 1024).then_some(())
+/// The name of a text of at most 1024 characters; None if it is empty.
+fn named(text: &[u8], names: &mut Names) -> Read<Option<Name>> {
+    let characters = || text.iter().filter(|byte| **byte & 0xc0 != 0x80).count();
+    (text.len() <= 1024 || characters() <= 1024).then_some(())?;
+    Some((!text.is_empty()).then(|| names.intern(text)))
 }
 
-fn named(cursor: &mut Cursor, names: &mut Names) -> Read<Name> {
-    let text = cursor.string()?;
-    short(&text)?;
-    (!text.is_empty()).then(|| names.text(&text))
+impl Source<'_, '_> {
+    /// The name of a text, or None if it is empty.
+    fn name(&mut self) -> Read<Option<Name>> {
+        match *self.recent {
+            Some(name) if self.cursor.same(self.names.bytes(name)) => Some(Some(name)),
+            _ => self.other_name(),
+        }
+    }
+
+    #[inline(never)]
+    fn other_name(&mut self) -> Read<Option<Name>> {
+        let text = self.cursor.string()?;
+        let name = named(&text, self.names)?;
+        if let Cow::Borrowed(_) = text {
+            *self.recent = name;
+        }
+        Some(name)
+    }
 }
 
-fn name(slot: &mut Option<Name>, cursor: &mut Cursor, names: &mut Names) -> Read<()> {
-    if !cursor.null()? {
-        *slot = Some(named(cursor, names)?);
+fn name(slot: &mut Option<Name>, from: &mut Source) -> Read<()> {
+    if !from.cursor.null()? {
+        *slot = Some(from.name()??);
     }
     Some(())
 }
 
-fn texts(slot: &mut Vec<Name>, cursor: &mut Cursor, names: &mut Names) -> Read<()> {
-    cursor.array(|cursor| Some(slot.push(named(cursor, names)?)))
+fn texts(slot: &mut Vec<Name>, from: &mut Source) -> Read<()> {
+    from.cursor.array(|cursor| Some(slot.push(named(&cursor.string()?, from.names)??)))
 }
 
-fn ids(slot: &mut Vec<Name>, cursor: &mut Cursor, names: &mut Names) -> Read<()> {
-    cursor.array(|cursor| {
+fn ids(slot: &mut Vec<Name>, from: &mut Source) -> Read<()> {
+    from.cursor.array(|cursor| {
         if cursor.peek()? == b'"' {
-            slot.push(named(cursor, names)?);
+            slot.push(named(&cursor.string()?, from.names)??);
         } else {
-            let (negative, digits) = cursor.digits()?;
-            slot.push((!negative).then(|| names.digits(digits))?);
+            slot.push(from.names.digits(cursor.digits()?));
         }
         Some(())
     })
@@ -408,11 +454,11 @@ fn ids(slot: &mut Vec<Name>, cursor: &mut Cursor, names: &mut Names) -> Read<()>
 /// A group of caches: its number, its kind, its window, and the positions of a block.
 pub fn group(cursor: &mut Cursor) -> Read<(u64, Group)> {
     let (mut at, mut kind, mut window, mut span) = (0, String::new(), 0, 1);
-    cursor.object(|cursor, key| {
-        match key {
-            "group" => at = number(cursor, 0, BLOCKS)??,
-            "kind" => kind = cursor.string()?.into_owned(),
-            "window" => window = number(cursor, 0, BLOCKS)?.unwrap_or(0),
+    cursor.object(|cursor| {
+        match cursor.key()? {
+            b"group" => at = number(cursor, 0, BLOCKS)??,
+            b"kind" => kind = cursor.text()?,
+            b"window" => window = number(cursor, 0, BLOCKS)?.unwrap_or(0),
             _ => span = number(cursor, 1, SPAN)?.unwrap_or(1),
         }
         Some(())

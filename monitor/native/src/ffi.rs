@@ -125,7 +125,7 @@ pub unsafe extern "C" fn rc_out(handle: *const Handle, length: *mut usize) -> *c
 }
 
 /// Take whole lines from this number on, up to one that is refused; return the bytes that are done
-/// with, and how many lines were taken times 2^32. The first begins at a place in the data.
+/// with, and how many lines those are times 2^32. The first begins at a place in the data.
 ///
 /// # Safety
 /// The handle is from `rc_new`, and `data` to so many bytes.
@@ -140,8 +140,8 @@ pub unsafe extern "C" fn rc_feed(
             if block.len() > i32::MAX as usize {
                 return Err("more than 2 GiB at once".into());
             }
-            let done = core.feed(block, number);
-            Ok((core.lines << 32) as i64 | done as i64)
+            let (done, lines) = core.feed(block, number);
+            Ok((lines << 32) as i64 | done as i64)
         })
     }
 }
@@ -159,7 +159,7 @@ pub unsafe extern "C" fn rc_line(
     unsafe {
         with(handle, |core, _| {
             let line = given(data, usize::try_from(length).unwrap_or(0));
-            Ok(i64::from(core.feed(line, number) > 0))
+            Ok(i64::from(core.feed(line, number).0 > 0))
         })
     }
 }

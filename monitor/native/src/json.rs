@@ -5,9 +5,8 @@ use std::borrow::Cow;
 /// What may be wrong is not told apart: the reader in Python writes the error.
 pub type Read<T> = Option<T>;
 
-/// The place in a text.
+/// The place in a text of one or more lines, none of which has an end in it.
 pub struct Cursor<'a> {
-    whole: &'a str,
     text: &'a [u8],
     at: usize,
 }
@@ -15,20 +14,49 @@ pub struct Cursor<'a> {
 /// Longest whole number that is read, in digits.
 const DIGITS: usize = 4300;
 
+/// So few digits always fit into 64 bits.
+const FEW: usize = 19;
+
 impl<'a> Cursor<'a> {
-    pub fn new(text: &'a str) -> Self {
-        Self { whole: text, text: text.as_bytes(), at: 0 }
+    pub fn new(text: &'a [u8]) -> Self {
+        Self { text, at: 0 }
+    }
+
+    /// How many bytes were taken.
+    pub fn taken(&self) -> usize {
+        self.at
+    }
+
+    /// Take the rest of a line, if it is blank.
+    pub fn blank(&mut self) -> bool {
+        let is_space = |byte: &&u8| matches!(byte, b' ' | b'\t' | b'\r' | 0x0b | 0x0c);
+        let rest = &self.text[self.at..];
+        let spaces = rest.iter().take_while(is_space).count();
+        let blank = matches!(rest.get(spaces), Some(b'\n') | None);
+        self.at += if blank { rest.len().min(spaces + 1) } else { 0 };
+        blank
+    }
+
+    /// Take the end of a line, or of the text, after spaces.
+    pub fn end(&mut self) -> Read<()> {
+        self.peek().map_or(Some(()), |_| self.expect(b'\n'))
     }
 
     /// The next byte that is no space, which is not taken.
+    #[inline]
     pub fn peek(&mut self) -> Read<u8> {
-        loop {
-            let byte = *self.text.get(self.at)?;
-            if byte > b' ' || !matches!(byte, b' ' | b'\t' | b'\n' | b'\r') {
-                return Some(byte);
-            }
+        match *self.text.get(self.at)? {
+            ..=b' ' => self.after_spaces(),
+            byte => Some(byte),
+        }
+    }
+
+    #[cold]
+    fn after_spaces(&mut self) -> Read<u8> {
+        while let b' ' | b'\t' | b'\r' = *self.text.get(self.at)? {
             self.at += 1;
         }
+        self.text.get(self.at).copied()
     }
 
     /// Take what follows a member or an item; whether it ends the list.
@@ -43,29 +71,24 @@ impl<'a> Cursor<'a> {
         (self.peek()? == byte).then(|| self.at += 1)
     }
 
-    /// Whether nothing but spaces is left.
-    pub fn is_at_end(&mut self) -> bool {
-        self.peek().is_none()
-    }
-
-    /// Go through the members of an object; `each` takes the value after a key, and refuses keys that
-    /// it does not know: those with a backslash are not decoded.
-    pub fn object(&mut self, mut each: impl FnMut(&mut Self, &str) -> Read<()>) -> Read<()> {
+    /// Go through the members of an object; `each` takes the key and the value of one.
+    pub fn object(&mut self, mut each: impl FnMut(&mut Self) -> Read<()>) -> Read<()> {
         self.expect(b'{')?;
         if self.peek()? == b'}' {
             return self.expect(b'}');
         }
         loop {
-            self.expect(b'"')?;
-            let start = self.at;
-            self.at += before(&self.text[start..], |word| having(word, b'"')) + 1;
-            let key = self.whole.get(start..self.at - 1)?;
-            self.expect(b':')?;
-            each(self, key)?;
+            each(self)?;
             if self.ends(b'}')? {
                 return Some(());
             }
         }
+    }
+
+    /// A key, which has no escape.
+    pub fn key(&mut self) -> Read<&'a [u8]> {
+        let (key, true) = self.plain()? else { return None };
+        self.expect(b':').map(|()| key)
     }
 
     /// Go through the items of an array; `each` takes one.
@@ -84,7 +107,7 @@ impl<'a> Cursor<'a> {
 
     fn word(&mut self, word: &str) -> Read<()> {
         self.peek()?;
-        self.text[self.at..].starts_with(word.as_bytes()).then(|| self.at += word.len())
+        self.skip(word.as_bytes()).then_some(())
     }
 
     /// Take `null`, if it is next.
@@ -102,58 +125,88 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// A whole number: whether it is negative, and its digits without zeros in front.
-    pub fn digits(&mut self) -> Read<(bool, &'a [u8])> {
+    /// Take a whole number: whether it is negative, where its digits begin, without zeros in front,
+    /// and what they make if they are few.
+    #[inline]
+    fn number(&mut self) -> Read<(bool, usize, u64)> {
         let negative = self.peek()? == b'-';
         self.at += usize::from(negative);
-        let start = self.at;
-        while self.text.get(self.at).is_some_and(u8::is_ascii_digit) {
+        let (start, mut value) = (self.at, 0u64);
+        while let Some(byte @ b'0'..=b'9') = self.text.get(self.at) {
+            value = value.wrapping_mul(10).wrapping_add(u64::from(byte - b'0'));
             self.at += 1;
         }
+        let plain = self.at == start + 1 || self.at > start && self.text[start] != b'0';
+        (plain && self.at - start <= DIGITS).then_some((negative, start, value))
+    }
+
+    /// The digits of a whole number that is not negative, without zeros in front.
+    pub fn digits(&mut self) -> Read<&'a [u8]> {
+        let (negative, start, _) = self.number()?;
         let digits = &self.text[start..self.at];
-        let whole = !matches!(self.text.get(self.at), Some(b'.' | b'e' | b'E'));
-        let plain = digits.len() == 1 || *digits.first()? != b'0';
-        let fine = whole && plain && digits.len() <= DIGITS;
-        fine.then_some((negative && digits != b"0", digits))
+        (!negative || digits == b"0").then_some(digits)
     }
 
     /// A whole number, at least -2^127 and at most 2^127 - 1, which stand for what is beyond.
     pub fn integer(&mut self) -> Read<i128> {
-        let (negative, digits) = self.digits()?;
+        let (negative, start, _) = self.number()?;
         let bound = if negative { i128::MIN } else { i128::MAX };
-        let value = std::str::from_utf8(digits).ok()?.parse::<i128>();
+        let value = std::str::from_utf8(&self.text[start..self.at]).ok()?.parse::<i128>();
         Some(value.map_or(bound, |value| if negative { -value } else { value }))
     }
 
     /// A whole number of 64 bits.
     pub fn whole(&mut self) -> Read<i64> {
-        let start = self.at;
-        let (negative, digits) = self.digits()?;
-        if digits.len() > 18 {
-            self.at = start;
-            return self.integer()?.try_into().ok();
+        let (negative, start, value) = self.number()?;
+        (self.at - start <= FEW).then_some(())?;
+        match negative {
+            true => 0i64.checked_sub_unsigned(value),
+            false => value.try_into().ok(),
         }
-        let value = digits.iter().fold(0i64, |n, d| 10 * n + i64::from(d - b'0'));
-        Some(if negative { -value } else { value })
     }
 
-    /// A text.
-    pub fn string(&mut self) -> Read<Cow<'a, str>> {
+    /// Take the plain part with which a text begins, and its end if that comes next.
+    fn plain(&mut self) -> Read<(&'a [u8], bool)> {
         self.expect(b'"')?;
-        let start = self.at;
-        self.at += before(&self.text[start..], ends);
-        match self.text.get(self.at)? {
-            b'"' => {
-                self.at += 1;
-                self.whole.get(start..self.at - 1).map(Cow::Borrowed)
-            }
-            b'\\' => self.escaped(start).map(Cow::Owned),
-            _ => None,
+        let rest = &self.text[self.at..];
+        let (plain, rest) = rest.split_at(plain(rest));
+        let ends = *rest.first()? == b'"';
+        self.at += plain.len() + usize::from(ends);
+        Some((plain, ends))
+    }
+
+    /// Take these bytes, if they are next.
+    #[inline]
+    pub fn skip(&mut self, bytes: &[u8]) -> bool {
+        let next = self.text[self.at..].starts_with(bytes);
+        self.at += if next { bytes.len() } else { 0 };
+        next
+    }
+
+    /// Take a text that is this one, without an escape.
+    pub fn same(&mut self, text: &[u8]) -> bool {
+        let begin = self.at;
+        let same = self.skip(b"\"") && self.skip(text) && self.skip(b"\"");
+        self.at = if same { self.at } else { begin };
+        same
+    }
+
+    /// A text, which is borrowed if it is ASCII and has no escape.
+    pub fn string(&mut self) -> Read<Cow<'a, [u8]>> {
+        match self.plain()? {
+            (text, true) => Some(Cow::Borrowed(text)),
+            (begin, false) => Some(Cow::Owned(self.escaped(begin)?.into_bytes())),
         }
     }
 
-    fn escaped(&mut self, start: usize) -> Read<String> {
-        let mut text = self.text[start..self.at].to_vec();
+    /// A text of its own.
+    pub fn text(&mut self) -> Read<String> {
+        String::from_utf8(self.string()?.into_owned()).ok()
+    }
+
+    /// The rest of a text that begins so.
+    fn escaped(&mut self, begin: &[u8]) -> Read<String> {
+        let mut text = begin.to_vec();
         loop {
             let byte = *self.text.get(self.at)?;
             self.at += 1;
@@ -199,41 +252,35 @@ impl<'a> Cursor<'a> {
     }
 }
 
-const ONES: u64 = 0x0101_0101_0101_0101;
-const HIGH: u64 = 0x8080_8080_8080_8080;
-
-/// The high bits of bytes that are below a bound. Above the first there may be others.
-fn below(word: u64, bound: u64) -> u64 {
-    word.wrapping_sub(ONES * bound) & !word & HIGH
+/// The same byte eight times.
+const fn eight(byte: u8) -> u64 {
+    u64::from_le_bytes([byte; 8])
 }
 
-/// The same, of bytes that are this one.
-fn having(word: u64, byte: u8) -> u64 {
-    below(word ^ (ONES * u64::from(byte)), 1)
-}
-
-/// What ends the plain part of a text: a quote, a backslash or a control character.
-fn ends(word: u64) -> u64 {
-    having(word, b'"') | having(word, b'\\') | below(word, 0x20)
+/// The high bits of bytes that no text has as they are, or that are not ASCII. Above the first of
+/// them others may be marked.
+fn marked(word: u64) -> u64 {
+    let is = |byte: u8| (word ^ eight(byte)).wrapping_sub(eight(1));
+    (word.wrapping_sub(eight(b' ')) | is(b'"') | is(b'\\') | word) & eight(0x80)
 }
 
 /// How many bytes come before the first that is marked, or how many there are; eight at a time.
-fn before(text: &[u8], marked: impl Fn(u64) -> u64) -> usize {
-    let mut at = 0;
-    while let Some(chunk) = text.get(at..at + 8) {
-        let found = marked(u64::from_le_bytes(chunk.try_into().expect("eight bytes")));
+fn plain(text: &[u8]) -> usize {
+    let mut rest = text;
+    while let Some((word, after)) = rest.split_first_chunk() {
+        let found = marked(u64::from_le_bytes(*word));
         if found != 0 {
-            return at + found.trailing_zeros() as usize / 8;
+            return text.len() - rest.len() + found.trailing_zeros() as usize / 8;
         }
-        at += 8;
+        rest = after;
     }
-    let rest = text[at..].iter();
-    at + rest.take_while(|byte| marked(u64::from(**byte) | !0xff) & 0x80 == 0).count()
+    text.len() - rest.len() + short(rest)
 }
 
-/// How many bytes come before the first end of a line, or how many there are.
-pub fn line_end(text: &[u8]) -> usize {
-    before(text, |word| having(word, b'\n'))
+/// The same of a few bytes.
+#[cold]
+fn short(text: &[u8]) -> usize {
+    text.iter().take_while(|byte| marked(u64::from(**byte)) & 0x80 == 0).count()
 }
 
 /// Append a text as JSON.

@@ -90,14 +90,16 @@ impl Default for Names {
 /// A fast hash of bytes.
 pub fn hash(bytes: &[u8], seed: u64) -> u64 {
     let mut state = seed ^ (bytes.len() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let mut chunks = bytes.chunks_exact(8);
-    for chunk in &mut chunks {
-        let word = u64::from_le_bytes(chunk.try_into().expect("eight bytes"));
-        state = fold(state ^ word, 0x2d35_8dcc_aa6c_78a5);
+    let mut rest = bytes;
+    while let Some((word, after)) = rest.split_first_chunk() {
+        state = fold(state ^ u64::from_le_bytes(*word), 0x2d35_8dcc_aa6c_78a5);
+        rest = after;
     }
-    let mut rest = [0; 8];
-    rest[..chunks.remainder().len()].copy_from_slice(chunks.remainder());
-    fold(state ^ u64::from_le_bytes(rest), 0x8bb8_4b93_962e_acc9)
+    let last = match bytes.last_chunk() {
+        Some(word) => u64::from_le_bytes(*word),
+        None => rest.iter().fold(0, |word, byte| word << 8 | u64::from(*byte)),
+    };
+    fold(state ^ last, 0x8bb8_4b93_962e_acc9)
 }
 
 impl Names {
@@ -160,7 +162,8 @@ impl Names {
         self.fixed = self.texts.len();
     }
 
-    fn bytes(&self, name: Name) -> &[u8] {
+    /// The bytes of a text; none for what is no name any more.
+    pub fn bytes(&self, name: Name) -> &[u8] {
         let text = self.texts.get(name.raw() as usize).copied().flatten();
         text.map_or(&[], |text| &self.bytes[text.place()])
     }
@@ -172,7 +175,8 @@ impl Names {
         move |row| texts[row].map_or(0, |text| hash(&bytes[text.place()], seed))
     }
 
-    fn intern(&mut self, bytes: &[u8]) -> Name {
+    /// The name of a text in UTF-8.
+    pub fn intern(&mut self, bytes: &[u8]) -> Name {
         let hash = hash(bytes, self.seed);
         let found = self.index.find(hash, |row| self.bytes(Name::of(row as u32)) == bytes);
         if let Some(row) = found {

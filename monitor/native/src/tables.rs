@@ -246,8 +246,9 @@ impl Tables {
     }
 
     /// The number of a kind.
-    pub fn kind(&self, name: &str) -> Option<Kind> {
-        let found = self.kind_of.find(hash(name.as_bytes(), 0), |at| self.kinds[at].name == name);
+    pub fn kind(&self, name: &[u8]) -> Option<Kind> {
+        let is = |at: usize| self.kinds[at].name.as_bytes() == name;
+        let found = self.kind_of.find(hash(name, 0), is);
         found.map(|at| at as Kind)
     }
 

@@ -12,6 +12,7 @@ import pytest
 
 from monitor.check.files import EXIT_CODES, check
 from monitor.input.errors import InputError
+from monitor.native import core
 from monitor.report.remedies import remedy
 from monitor.report.report_text import as_text
 from monitor.report.verdict import Report, verdict_schema
@@ -109,6 +110,17 @@ class TestReport:
         assert hashes == [i.sha256 for i in report.inputs]
         assert [17, 21] == [i.lines for i in report.inputs]
         assert ("kept", 38) == (report.verdict, report.events.read)
+
+    def test_inputs_of_text(self, tmp_path: Path) -> None:
+        """Unless every claim is asked for, the hash is there where lines may be quoted."""
+        good = write(tmp_path / "a.jsonl", canonical_refusal())
+        bad = write(tmp_path / "b.jsonl", [*allocator_refusal(), allocator_victim(100)])
+        for path, verdict in ((good, "kept"), (bad, "violated")):
+            whole = check([path], Mode.HARD_PROTECTED, Bundle.CONTRACT)
+            short = check([path], Mode.HARD_PROTECTED, Bundle.CONTRACT, every=False)
+            assert verdict == whole.verdict == short.verdict
+            native = core() == "native" and verdict == "kept"
+            assert ("" if native else whole.inputs[0].sha256) == short.inputs[0].sha256
 
     def test_who_judged(self) -> None:
         """The tool, the specification, the mode and the bundle are named."""

@@ -77,6 +77,17 @@ class TestReading:
             assert 1 == len(got)
             assert hashlib.sha256(content).hexdigest() == source.accounts[0].sha256
 
+    def test_digest_of_what_was_read_before(self, trace: Path) -> None:
+        """A file is hashed when that is asked for, unless it was changed since it was read."""
+        trace.write_bytes(GOOD)
+        read = lines.Lines(str(trace), hashed=False)
+        assert ([(1, GOOD[:-1])], "") == ([*read], read.sha256)
+        assert hashlib.sha256(GOOD).hexdigest() == read.hash_again()
+        trace.write_bytes(GOOD + GOOD)
+        assert read.hash_again() == ""
+        trace.unlink()
+        assert read.hash_again() == ""
+
     def test_gzip_is_told_by_content(self, trace: Path) -> None:
         """Compressed data need no suffix, and may come in several members."""
         trace.write_bytes(gzip.compress(GOOD, mtime=0) + gzip.compress(GOOD, mtime=0))
