@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from monitor.input.errors import is_utf8
-from monitor.input.records import CANONICAL, at_line, line_of, text_of
+from monitor.input.records import CANONICAL, at_line, line_of, text_of, texts_of
 from monitor.native import CoreError, Refused, core
 from monitor.results import (
     USUAL,
@@ -24,7 +24,7 @@ from spec.contract.modes import Bundle
 from spec.stream.breaks import Limits
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from monitor.core import Streams
     from monitor.input.errors import InputError
@@ -124,6 +124,13 @@ class NativeStreams:
         """
         line = text_of(event)
         return bool(line) and file == self.files[0] and self.judge.feed_line(line, number)
+
+    def take_events(self, events: Sequence[Event], number: int) -> int:
+        """Judge events as the lines of the source from this number on, up to one of which it is not
+        certain that a line can say that; return how many were judged.
+        """
+        text = texts_of(events)
+        return self.judge.feed(text, number)[1] if text else 0
 
     def lose(self, at: At, why: str, name: str | None = None) -> None:
         """Lines may be missing here from a stream, or from all that there are so far."""
