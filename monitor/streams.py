@@ -118,6 +118,10 @@ class NativeStreams:
             why = f"a line cannot be judged: {error}"
             self.judge.lose(place, why, unread=True)
 
+    def take_line(self, line: bytes, number: int) -> bool:
+        """Judge a line of the source, if it is a canonical event; return whether it is."""
+        return self.judge.feed_line(line, number)
+
     def take_event(self, event: Event, file: str, number: int) -> bool:
         """Judge an event as a line of the source, if it is certain that a line can say that; return
         whether it was.
