@@ -38,7 +38,8 @@ __all__ = ["Stream", "Streams", "is_violated"]
 
 def is_violated(claim: Claim) -> bool:
     """Whether any obligation of a claim is violated."""
-    if any(left.verdict is Verdict.VIOLATED for left in claim.left.values()):
+    left = (claim.left[name].verdict for name in claim.names if name in claim.left)
+    if Verdict.VIOLATED in left:
         return True
     violated = _violated_of(claim.names)
     for _, scope in claim.scopes():
@@ -201,8 +202,8 @@ class Streams:
         """The names of the streams so far."""
         return frozenset(stream.name for stream in self)
 
-    def take(self, record: Record, line: bytes = b"") -> None:
-        """Judge one line; `line` is its text, where it is a canonical event."""
+    def take(self, record: Record) -> None:
+        """Judge one line."""
         self.occurred.note(record)
         at, stamp = record.at, record.stamp
         key = stamp.file or at.file, stamp.stream

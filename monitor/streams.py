@@ -103,11 +103,9 @@ class NativeStreams:
         """Claims that have not ended; every claim in hand is looked at."""
         return sum(self.judge.counts()[1].values())
 
-    def take(self, record: Record, line: bytes = b"") -> None:
-        """Judge one line; `line` is its text, where it is a canonical event."""
+    def take(self, record: Record) -> None:
+        """Judge one line."""
         number = self._number(record.at)
-        if line and self.judge.feed_line(line, number):
-            return
         self.read.note(record)
         stamp, form = record.stamp, record.stamp.form
         self.forms[form.name] = form

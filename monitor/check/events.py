@@ -157,14 +157,10 @@ class EventMonitor:
         """What was read so far; who reads lines elsewhere counts them there."""
         return self._account
 
-    def take(self, record: Record, line: bytes = b"") -> None:
-        """Judge a record that was read elsewhere; raises SpecError after `finish`.
-
-        Args:
-            line: its text, where it is a canonical event.
-        """
+    def take(self, record: Record) -> None:
+        """Judge a record that was read elsewhere; raises SpecError after `finish`."""
         self._is_open()
-        self._streams.take(record, line)
+        self._streams.take(record)
         self._call()
 
     @property

@@ -87,7 +87,10 @@ def follow(patch: pytest.MonkeyPatch, seed: int) -> None:
             pair.do("reject", error)
             continue
         for record in records:
-            pair.do("take", record, line if record.events and chance.random() < 0.7 else b"")
+            by_line = record.events and chance.random() < 0.7
+            for each in pair.each:
+                if not (by_line and each.take_line(line, number)):
+                    each.take(record)
         pair.agree()
     ours, theirs = ([*each] for each in pair.do("in_hand", final=True))
     assert ours == theirs
