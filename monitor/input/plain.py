@@ -57,7 +57,7 @@ _HEAD: Final = msgspec.json.Decoder(Head).decode
 
 
 def head_of(line: bytes) -> Head | None:
-    """The head of the event on a line, nothing else of which is read; None where it has none."""
+    """The head of the event on a line, of which no more is read; None where it has none."""
     try:
         return _HEAD(line)
     except (ValueError, RecursionError):
