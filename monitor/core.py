@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from monitor.input.plain import form_of, plain_record
@@ -37,15 +38,26 @@ __all__ = ["Stream", "Streams", "is_violated"]
 
 def is_violated(claim: Claim) -> bool:
     """Whether any obligation of a claim is violated."""
-    for place, name in enumerate(claim.names):
-        verdicts, left = verdicts_of(name), claim.left.get(name)
-        if left is not None and left.verdict is Verdict.VIOLATED:
-            return True
-        for _, scope in claim.scopes():
+    left = (claim.left[name].verdict for name in claim.names if name in claim.left)
+    if Verdict.VIOLATED in left:
+        return True
+    violated = _violated_of(claim.names)
+    for _, scope in claim.scopes():
+        for place, states in violated:
             stand = scope.stands[place]
-            if stand is not None and verdicts[stand.state] is Verdict.VIOLATED:
+            if stand is not None and stand.state in states:
                 return True
     return False
+
+
+@cache
+def _violated_of(names: tuple[str, ...]) -> tuple[tuple[int, frozenset[int]], ...]:
+    """The places of the observers that have states in which they are violated, and these states."""
+    found = (
+        (place, frozenset(n for n, v in enumerate(verdicts_of(name)) if v is Verdict.VIOLATED))
+        for place, name in enumerate(names)
+    )
+    return tuple((place, states) for place, states in found if states)
 
 
 class Stream:
@@ -190,8 +202,8 @@ class Streams:
         """The names of the streams so far."""
         return frozenset(stream.name for stream in self)
 
-    def take(self, record: Record, line: bytes = b"") -> None:
-        """Judge one line; `line` is its text, where it is a canonical event."""
+    def take(self, record: Record) -> None:
+        """Judge one line."""
         self.occurred.note(record)
         at, stamp = record.at, record.stamp
         key = stamp.file or at.file, stamp.stream

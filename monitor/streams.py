@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from monitor.input.errors import is_utf8
-from monitor.input.records import CANONICAL, at_line, line_of, text_of
+from monitor.input.records import CANONICAL, at_line, line_of, text_of, texts_of
 from monitor.native import CoreError, Refused, core
 from monitor.results import (
     USUAL,
@@ -24,7 +24,7 @@ from spec.contract.modes import Bundle
 from spec.stream.breaks import Limits
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from monitor.core import Streams
     from monitor.input.errors import InputError
@@ -103,11 +103,9 @@ class NativeStreams:
         """Claims that have not ended; every claim in hand is looked at."""
         return sum(self.judge.counts()[1].values())
 
-    def take(self, record: Record, line: bytes = b"") -> None:
-        """Judge one line; `line` is its text, where it is a canonical event."""
+    def take(self, record: Record) -> None:
+        """Judge one line."""
         number = self._number(record.at)
-        if line and self.judge.feed_line(line, number):
-            return
         self.read.note(record)
         stamp, form = record.stamp, record.stamp.form
         self.forms[form.name] = form
@@ -118,12 +116,23 @@ class NativeStreams:
             why = f"a line cannot be judged: {error}"
             self.judge.lose(place, why, unread=True)
 
+    def take_line(self, line: bytes, number: int) -> bool:
+        """Judge a line of the source, if it is a canonical event; return whether it is."""
+        return self.judge.feed_line(line, number)
+
     def take_event(self, event: Event, file: str, number: int) -> bool:
         """Judge an event as a line of the source, if it is certain that a line can say that; return
         whether it was.
         """
         line = text_of(event)
         return bool(line) and file == self.files[0] and self.judge.feed_line(line, number)
+
+    def take_events(self, events: Sequence[Event], number: int) -> int:
+        """Judge events as the lines of the source from this number on, up to one of which it is not
+        certain that a line can say that; return how many were judged.
+        """
+        text = texts_of(events)
+        return self.judge.feed(text, number)[1] if text else 0
 
     def lose(self, at: At, why: str, name: str | None = None) -> None:
         """Lines may be missing here from a stream, or from all that there are so far."""

@@ -1,10 +1,14 @@
 """Memory of a bounded monitor through which very many claims pass.
 
-`python -m tests.bench_bounded --claims 10000000 --plot docs/memory.svg` follows a stream as
+`python -m tests.bench_bounded --claims 1000000 --plot docs/memory.svg` follows a stream as
 `monitor follow --verdicts` does, within limits: claims of all modes come, are used and go, a
 hundred of them live at a time. It states how much memory the process holds meanwhile, and draws
 that. It exits with 1 where a claim left no line, or one that says that it was not kept, or where
 memory still grew in the second half of the run.
+
+Of a line two parts in three are the Python around the core that states each verdict at its line.
+`--at-once 1000` gives the core so many lines at once, and asks what they decided after each such
+block; the limits and what the core holds are the same.
 """
 
 from __future__ import annotations
@@ -22,11 +26,13 @@ import msgspec
 
 from monitor.follow.judge import ENDED, Judge
 from monitor.follow.verdict_line import ClaimLine, Counts, LimitLine
+from monitor.streams import NativeStreams
 from spec.claims.states import Mode
 from spec.events.canonical import EVENT_ENCODER
 from spec.stream.breaks import Limits
+from spec.stream.outcome import ModeVerdict
 from tests.bench_memory import resident
-from tests.streams.traffic import Traffic, as_events
+from tests.streams.traffic import Line, Traffic, events
 
 LIVE: Final = 100
 LIMITS: Final = Limits(live=10 * LIVE, ended=ENDED, requests=200_000, ids=1_000_000)
@@ -67,40 +73,92 @@ class Found(NamedTuple):
         return max(late) / late[0] - 1
 
 
-def lines(claims: int, live: int = LIVE) -> Iterator[tuple[int, bytes]]:
-    """The lines of a stream of so many claims, each with how many have been registered by then."""
-    entered = 0
-    for event in as_events(Traffic(sys.maxsize, live, tuple(Mode))):
-        if event.kind == "claim_registered":
+def blocks(claims: int, at_once: int, live: int = LIVE) -> Iterator[tuple[int, list[Line]]]:
+    """So many lines at once of a stream of so many claims, and how many of these were registered
+    by then.
+    """
+    entered, block = 0, list[Line]()
+    for line in events(Traffic(sys.maxsize, live, tuple(Mode))):
+        if line["kind"] == "claim_registered":
             if entered == claims:
-                return
+                break
             entered += 1
-        yield entered, EVENT_ENCODER.encode(event)
+        block.append(line)
+        if len(block) == at_once:
+            yield entered, block
+            block = []
+    yield entered, block
 
 
-def run(claims: int, limits: Limits = LIMITS, parts: int = PARTS) -> Iterator[Held | Found]:
-    """Judge a stream line by line: how much is held after each part, and then what was found."""
-    judge = Judge("bench", None, Counts(), limits=limits)
-    stated: Counter[str] = Counter()
+class _ByLine:
+    """The judge of `follow`, which states each verdict at the line that decides."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._judge = Judge("bench", None, Counts(), limits=limits)
+        self.stated: Counter[str] = Counter()
+        self.reached: set[str] = set()
+
+    def take(self, block: list[Line]) -> None:
+        for line in block:
+            for said in self._judge.take(EVENT_ENCODER.encode(line)):
+                if isinstance(said, LimitLine):
+                    self.reached.add(said.limit)
+                elif isinstance(said, ClaimLine):
+                    self.stated[said.verdict] += 1
+
+    def finish(self) -> str:
+        last, report = self._judge.finish()
+        self.stated.update(said.verdict for said in last if isinstance(said, ClaimLine))
+        return str(report.verdict)
+
+
+class _ByBlock:
+    """The native core, which is asked for the claims that are gone after each block."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._streams = NativeStreams("bench", limits=limits, watched=True)
+        self.stated: Counter[str] = Counter()
+        self.reached: set[str] = set()
+        self._lines = 0
+
+    def take(self, block: list[Line]) -> None:
+        text = EVENT_ENCODER.encode_lines(block)
+        size, lines = self._streams.judge.feed(text, self._lines + 1)
+        assert (size, lines) == (len(text), len(block)), "the core refused a line"
+        self._lines += lines
+        for news in self._streams.news():
+            self.stated.update(claim.verdict for claim in news.gone)
+            self.reached |= news.limits.keys()
+
+    def finish(self) -> str:
+        self._streams.finish()
+        self.stated.update(claim.verdict for _, claim in self._streams.in_hand())
+        broken = any(stream.breaks for stream in self._streams.found())
+        whole = self.stated.keys() == {ModeVerdict.KEPT} and not broken
+        return str(ModeVerdict.KEPT if whole else ModeVerdict.INCONCLUSIVE)
+
+
+def run(
+    claims: int, limits: Limits = LIMITS, parts: int = PARTS, at_once: int = 1
+) -> Iterator[Held | Found]:
+    """Judge a stream: how much is held after each part, and then what was found."""
+    judge = _ByLine(limits) if at_once == 1 else _ByBlock(limits)
     reached: dict[str, int] = {}
-    each, events, due, held = max(1, claims // parts), 0, 0, list[Held]()
-    for entered, line in lines(claims):
+    each, read, due, held = max(1, claims // parts), 0, 0, list[Held]()
+    for entered, block in blocks(claims, at_once):
         if entered > due:
-            held.append(Held(due, events, resident(), time.process_time()))
+            held.append(Held(due, read, resident(), time.process_time()))
             yield held[-1]
             due += each
-        events += 1
-        for said in judge.take(line):
-            if isinstance(said, LimitLine):
-                reached[said.limit] = entered
-            elif isinstance(said, ClaimLine):
-                stated[said.verdict] += 1
-    held.append(Held(claims, events, resident(), time.process_time()))
+        read += len(block)
+        judge.take(block)
+        for limit in judge.reached - reached.keys():
+            reached[limit] = entered
+    held.append(Held(claims, read, resident(), time.process_time()))
     yield held[-1]
-    last, report = judge.finish()
-    stated.update(said.verdict for said in last if isinstance(said, ClaimLine))
-    verdicts = {str(verdict): number for verdict, number in stated.items()}
-    yield Found(held, str(report.verdict), verdicts, reached)
+    verdict = judge.finish()
+    verdicts = {str(verdict): number for verdict, number in judge.stated.items()}
+    yield Found(held, verdict, verdicts, reached)
 
 
 def plot(found: Found) -> str:
@@ -177,13 +235,14 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--claims", type=int, default=1_000_000, metavar="N")
     parser.add_argument("--ids", type=int, default=LIMITS.ids, metavar="N", help="as --max-ids")
+    parser.add_argument("--at-once", type=int, default=1, metavar="N", help="lines of a block")
     parser.add_argument("--format", choices=("text", "json"), default="text")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the memory as SVG")
     asked = parser.parse_args(arguments)
-    if asked.claims < 2 * LIVE or asked.ids < 1:
-        parser.error(f"at least {2 * LIVE} claims, and 1 id")
+    if asked.claims < 2 * LIVE or asked.ids < 1 or asked.at_once < 1:
+        parser.error(f"at least {2 * LIVE} claims, 1 id, and 1 line at once")
     found, parts = None, 0
-    for each in run(asked.claims, LIMITS._replace(ids=asked.ids)):
+    for each in run(asked.claims, LIMITS._replace(ids=asked.ids), at_once=asked.at_once):
         if isinstance(each, Found):
             found = each
             break

@@ -16,7 +16,7 @@ from monitor.input.errors import InputError, did_you_mean, shown
 from monitor.input.given import record_of
 from monitor.input.records import Account, at_line
 from monitor.results import ENDED, IDS, USUAL, limits_asked
-from monitor.streams import streams_of
+from monitor.streams import NativeStreams, streams_of
 from spec.claims.states import Mode
 from spec.contract.modes import Bundle
 from spec.contract.names import find_bundle, find_mode
@@ -157,15 +157,27 @@ class EventMonitor:
         """What was read so far; who reads lines elsewhere counts them there."""
         return self._account
 
-    def take(self, record: Record, line: bytes = b"") -> None:
-        """Judge a record that was read elsewhere; raises SpecError after `finish`.
+    def take(self, record: Record) -> None:
+        """Judge a record that was read elsewhere; raises SpecError after `finish`."""
+        self._is_open()
+        self._streams.take(record)
+        self._call()
 
-        Args:
-            line: its text, where it is a canonical event.
+    @property
+    def reads_lines(self) -> bool:
+        """Whether `take_line` takes any line: the native core does."""
+        return isinstance(self._streams, NativeStreams)
+
+    def take_line(self, line: bytes, number: int) -> bool:
+        """Judge a line of the source by its text, if the judge reads lines and this one is a
+        canonical event; return whether it was taken. Raises SpecError after `finish`.
         """
         self._is_open()
-        self._streams.take(record, line)
+        if not isinstance(self._streams, NativeStreams):
+            return False
+        taken = self._streams.take_line(line, number)
         self._call()
+        return taken
 
     def _call(self) -> None:
         """Pass on the violations that wait, and those that are new."""

@@ -35,7 +35,8 @@ _SHOWN: Final = 200  # bytes of a line that cannot be read: its streams need no 
 _REMEMBERED: Final = 1_000  # lines that cannot be read, of one file
 _EACH: Final = 64  # bytes that a line takes beside its text
 _DIGITS: Final = re.compile(r"(\d+)")
-_NAMED: Final = re.compile(rb'"stream"|\\u')  # an escape may spell the name of the field
+_NAME: Final = b'"stream"'
+_ESCAPE: Final = b"\\u"  # it may spell the name of the field
 
 
 class Lined(NamedTuple):
@@ -132,7 +133,7 @@ class _Splitter:
             stream = _DECODE(line).stream
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             return None
-        if len(_NAMED.findall(line)) > 1 and not _is_sound(line):
+        if line.count(_NAME) + line.count(_ESCAPE) > 1 and not _is_sound(line):
             return None  # which of two names is meant is not known
         full = len(self._last) >= STREAMS and stream not in self._last
         return None if full else stream

@@ -17,7 +17,7 @@ from monitor.input.dialects import LIVE, Reader
 from monitor.input.errors import InputError, kept_state
 from monitor.input.lines import BOM, LINE_LIMIT
 from monitor.input.logs import PLAIN, LogLines
-from monitor.input.plain import event_of, plain_record
+from monitor.input.plain import event_of, head_of, plain_record
 from monitor.input.records import Disorder, Record, Stamp, at_line
 from monitor.input.resequencer import Resequencer
 from monitor.input.sources import Numbers
@@ -130,8 +130,8 @@ class Judge:
         if line is not None and (not line or line.isspace()):
             return []
         self._monitor.account.lines += 1
-        if line is not None and (record := self._plain(line)) is not None:
-            return self._judge(record, line)
+        if line is not None and (decided := self._plain(line)) is not None:
+            return decided
         try:
             records = self._read(line)
         except InputError as error:
@@ -271,16 +271,26 @@ class Judge:
     def _disorder(self) -> Disorder:
         return Disorder() if self._order is None else self._order.disorder
 
-    def _plain(self, line: bytes) -> Record | None:
-        """The record of a plain line that is in order, of no rank, and of a known stream."""
+    def _plain(self, line: bytes) -> list[VerdictLine] | None:
+        """What a plain line decides that is in order, of no rank, and of a known stream; None where
+        it is not that, and was not judged.
+        """
         merges = self._engines is not None and self._engines.merges
         merges |= self._numbers is not None or not self._reader.reads_canonical
         if merges or self._order is not None or len(line) > LINE_LIMIT:
             return None
+        if self._monitor.reads_lines:
+            head = head_of(line)
+            if head is None or (stream := head.stream or self._source) not in self._names:
+                return None
+            if not self._monitor.take_line(line, self._lines):
+                return None
+            self._counts.events[head.kind] += 1
+            return self._taken(stream, at_line(self._source, self._lines, head.sequence))
         event = event_of(line)
         if event is None or (event.stream or self._source) not in self._names:
             return None
-        return plain_record(event, self._source, self._lines)
+        return self._judge(plain_record(event, self._source, self._lines))
 
     def _read(self, line: Line) -> Sequence[Record]:
         """What a line says; raises InputError."""
@@ -306,14 +316,17 @@ class Judge:
             found += self._judge(record)
         return found
 
-    def _judge(self, record: Record, line: bytes = b"") -> list[VerdictLine]:
+    def _judge(self, record: Record) -> list[VerdictLine]:
         """Judge a line, or a mark; what it decides."""
-        at, stamp = record.at, record.stamp
-        self._monitor.take(record, line)
-        self._last = at.sequence
-        self._look(stamp.stream, at, stamp.mark)
+        self._monitor.take(record)
         for event, _ in record.events:
             self._counts.events[event.kind] += 1
+        return self._taken(record.stamp.stream, record.at, record.stamp.mark)
+
+    def _taken(self, stream: str, at: At, mark: Mark | None = None) -> list[VerdictLine]:
+        """What the line at this place decides, which was judged."""
+        self._last = at.sequence
+        self._look(stream, at, mark)
         return self._decided_by_now(at)
 
     def _decided_by_now(self, at: At) -> list[VerdictLine]:

@@ -37,9 +37,9 @@ def fields_given(given: Given, file: str, line: int) -> dict[str, object]:
     try:
         if not isinstance(given, Event | StreamMark):
             return dict(given)
-        defaults = _DEFAULTS[type(given)]
-        fields = {name: getattr(given, name) for name in defaults}
-        return {name: value for name, value in fields.items() if value != defaults[name]}
+        defaults = _DEFAULTS[Event if isinstance(given, Event) else StreamMark]
+        fields = {name: getattr(given, name) for name in given.__struct_fields__}
+        return {n: v for n, v in fields.items() if n not in defaults or v != defaults[n]}
     except Exception as error:  # whatever an object of the caller's raises
         reason = f"no fields can be read from this {type(given).__name__}: {error}"
         hint = "give an Event, or a mapping of the fields of one"

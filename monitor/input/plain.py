@@ -23,7 +23,7 @@ from spec.events.alphabet import Kind
 from spec.events.canonical import EVENT_ENCODER, Event
 from spec.events.fields import FLAGS, IDENTITY, STAMP, fields_of, one_of, required_of
 
-__all__ = ["event_of", "form_of", "plain_record"]
+__all__ = ["Head", "event_of", "form_of", "head_of", "plain_record"]
 
 _MOST: Final = 2**63 - 1
 _LONG: Final = LINE_LIMIT // 2  # for another way to write it may take more bytes
@@ -37,6 +37,25 @@ _TYPES: Final[dict[str, Any]] = {
 
 
 _FIELDS: Final = msgspec.structs.fields(Event)
+
+
+class Head(msgspec.Struct, frozen=True, gc=False):
+    """What an event states of itself and of its place, in a stream or in that of its source."""
+
+    kind: Kind
+    stream: str = ""
+    sequence: Annotated[int, Meta(ge=0, le=_MOST)] | None = None
+
+
+_HEAD: Final = msgspec.json.Decoder(Head).decode
+
+
+def head_of(line: bytes) -> Head | None:
+    """The head of the event on a line, of which no more is read; None where it has none."""
+    try:
+        return _HEAD(line)
+    except (ValueError, RecursionError):
+        return None
 
 
 def plain_record(event: Event, file: str, line: int) -> Record:

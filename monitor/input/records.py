@@ -5,19 +5,20 @@ writes events as lines.
 from __future__ import annotations
 
 from functools import lru_cache
-from operator import itemgetter
-from types import NoneType
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
-from msgspec.structs import astuple, replace
+from msgspec.structs import replace
 
 from monitor.input.errors import InputError
 from monitor.input.lines import LINE_LIMIT
 from spec.claims.states import Mode
 from spec.events.alphabet import Kind
-from spec.events.canonical import EVENT_ENCODER, CacheGroup, CapacityProof, Event, Mark, StreamMark
+from spec.events.canonical import EVENT_ENCODER, CacheGroup, Event, Mark, StreamMark
 from spec.stream.breaks import Line
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = [
     "CANONICAL",
@@ -38,6 +39,7 @@ __all__ = [
     "source_of",
     "stamp_of",
     "text_of",
+    "texts_of",
 ]
 
 
@@ -238,32 +240,36 @@ class Account(msgspec.Struct):
         self.rejection = self.rejection or error
 
 
-_PLAIN: Final = {str, int, bool, tuple, NoneType, Kind, Mode, CapacityProof}
-_ITEMS: Final = {str, int}
-_MANY: Final = itemgetter(
-    *(
-        n
-        for n, name in enumerate(Event.__struct_fields__)
-        if "tuple[" in Event.__annotations__[name] or "Proof" in Event.__annotations__[name]
-    )
-)
-"""Of the fields of an event those that hold several values."""
+_READER: Final = msgspec.json.Decoder(Event)
+_READ: Final = _READER.decode
 
 
 def text_of(event: Event) -> bytes:
-    """The line of an event, which may yet be refused; empty where JSON has no type for a value."""
-    values = astuple(event)
-    if not _PLAIN.issuperset(map(type, values)):
-        return b""
+    """The line of an event, which may yet be refused; empty where it is not certain that the line
+    says the same.
+
+    It does where an equal event is read from it. The encoder writes more types than JSON has, such
+    as bytes, sets and members of an Enum. What is read of these equals no such value, unless its
+    class says so.
+    """
     try:
-        for many in filter(None, _MANY(values)):
-            items = many if type(many) is tuple else astuple(many)
-            if not _ITEMS.issuperset(map(type, items)):
-                return b""
         line = EVENT_ENCODER.encode(event)
-    except (TypeError, ValueError):  # a list that is none, or a text that UTF-8 cannot encode
+        is_same = len(line) <= LINE_LIMIT and _READ(line) == event
+    except Exception:  # whatever an object of the caller's raises
         return b""
-    return line if len(line) <= LINE_LIMIT else b""
+    return line if is_same else b""
+
+
+def texts_of(events: Sequence[Event]) -> bytes:
+    """The lines of events, with an end each, as `text_of`; empty where it is not certain that all
+    say the same.
+    """
+    try:
+        lines = EVENT_ENCODER.encode_lines(events)
+        is_same = len(lines) <= LINE_LIMIT and _READER.decode_lines(lines) == [*events]
+    except Exception:  # whatever an object of the caller's raises
+        return b""
+    return lines if is_same else b""
 
 
 _TOO_LATE: Final = "an event that names it came too late"

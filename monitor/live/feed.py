@@ -11,7 +11,7 @@ import msgspec
 from monitor.input.records import Record, at_line, stamp_of
 from monitor.live.lines import LiveLimit, LiveVerdict
 from monitor.results import obligation_said
-from monitor.streams import streams_of
+from monitor.streams import NativeStreams, streams_of
 from spec.events.canonical import Event
 from spec.language.verdicts import Verdict, pool
 from spec.stream.breaks import Limits
@@ -70,19 +70,27 @@ class Live:
 
     def take_all(self, lines: Sequence[Event | StreamMark]) -> None:
         """The same as `take` of each of these lines."""
-        for line in lines:
+        streams, taken = self._streams, 0
+        if isinstance(streams, NativeStreams) and all(map(self._is_own, lines)):
+            taken = streams.take_events(cast("Sequence[Event]", lines), self._read + 1)
+            self._read += taken
+            if taken:
+                self._last_number = lines[taken - 1].sequence
+        for line in lines[taken:]:
             self.take(line)
+
+    def _is_own(self, line: Event | StreamMark) -> bool:
+        """Whether it is an event of the stream, by its name or by none."""
+        return isinstance(line, Event) and line.stream in ("", self.stream)
 
     def take(self, line: Event | StreamMark) -> None:
         """Judge one event, or process a mark of the stream."""
         self._read += 1
         self._last_number = line.sequence
-        if (
-            isinstance(line, Event)
-            and line.stream in ("", self.stream)
-            and self._streams.take_event(line, self.stream, self._read)
-        ):
-            return
+        if self._is_own(line):
+            event = cast("Event", line)
+            if self._streams.take_event(event, self.stream, self._read):
+                return
         at = at_line(self.stream, self._read, line.sequence)
         events = ((line, at),) if isinstance(line, Event) else ()
         self._streams.take(Record(at, stamp_of(line, self.stream), events))

@@ -272,8 +272,12 @@ class NativeJudge:
         Args:
             every: with all claims that were moved, and not only those whose verdict stands.
         """
+        what = b"moved" if every else b"decided"
+        if not (size := self._core.rc_look(self._handle, what, len(what))):
+            return []  # so it is after most lines
+        self._checked(size)
         made, found = _Made(self._bundle, place_of), []
-        for line in self._look(b"moved" if every else b"decided"):
+        for line in self._out().splitlines():
             name, breaks, forgotten, gone, moved = _NEWS.decode(line)
             left, here = [*map(made.outcome, gone)], [*map(made.outcome, moved)]
             reasons = [made.reason(*each) for each in breaks]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from heapq import heappop, heappush
-from typing import TYPE_CHECKING
+from heapq import heapify, heappop, heappush
+from typing import TYPE_CHECKING, Final
 
 from spec.claims.states import Mode
 from spec.events.alphabet import Kind
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from spec.stream.claim import Claim
 
 __all__ = ["Durations"]
+
+_FEW: Final = 64
+"""Ends of durations that are not swept."""
 
 
 class Durations:
@@ -63,6 +66,13 @@ class Durations:
         claim.end = line.time_ns + duration_of(claim.duration).nanoseconds
         self.timed[claim] = None
         heappush(self.ends, (claim.end, number, claim))
+        if len(self.ends) > 2 * len(self.timed) + _FEW:
+            self._sweep()
+
+    def _sweep(self) -> None:
+        """Drop the ends of durations that run no more: most claims are gone long before theirs."""
+        self.ends = [row for row in self.ends if row[2] in self.timed and row[2].end == row[0]]
+        heapify(self.ends)
 
     def over_by(self, now: int) -> Claim | None:
         """The next claim whose duration is over by a time, the earliest end first."""

@@ -6,11 +6,12 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec.structs import replace
 
 from monitor.check.conclude import Asked, concluded, found_in
 from monitor.core import Streams
 from monitor.input.records import Record, at_line, stamp_of
-from spec.claims.states import Mode
+from spec.claims.states import ClaimState, Mode
 from spec.contract.modes import MODES
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event
@@ -87,3 +88,43 @@ def test_each_by_its_mode(many: int) -> None:
     report = concluded(Asked(None), found_in(streams, []))
     assert ModeVerdict.KEPT is report.verdict
     assert many == len(report.claims) + report.forgotten.claims
+
+
+def expiring(many: int, ends_ns: int) -> list[Event]:
+    """Claims of a second come and go, five live at a time; the first one stays, and so long after
+    the others it expires and its blocks are evicted.
+    """
+    modes, own = list(Mode), (100, 101)
+    stays, *numbers = (modes.index(Mode.EXPIRING) + len(modes) * at for at in range(many))
+    found = [replace(e, block_ids=own) if e.block_ids else e for e in life(stays)[0]]
+    for at, number in enumerate(numbers):
+        found += life(number)[0]
+        found += life(numbers[at - LIVE])[1] if at >= LIVE else []
+    for number in numbers[-LIVE:]:
+        found += life(number)[1]
+    found = [replace(each, time_ns=n) for n, each in enumerate(found)]
+    later = len(found) + ends_ns
+    found.append(Event(kind=Kind.CLAIM_EXPIRED, claim_id=f"claim:{stays}", time_ns=later))
+    found.append(Event(kind=Kind.BLOCK_EVICTED, block_ids=own, time_ns=later))
+    asked = {Kind.CLAIM_REGISTERED: "1 s"}
+    return [replace(e, sequence=n, duration=asked.get(e.kind)) for n, e in enumerate(found)]
+
+
+@pytest.mark.parametrize(
+    ("ends_ns", "verdict"),
+    [(500_000_000, ModeVerdict.VIOLATED), (2_000_000_000, ModeVerdict.KEPT)],
+    ids=["early", "late"],
+)
+def test_ends_of_durations(ends_ns: int, verdict: ModeVerdict) -> None:
+    """Where claims are released long before their durations are over, as many ends are kept as few
+    claims have; the end of the claim that is left still counts.
+    """
+    streams, most = Streams(limits=Limits(ended=ENDED)), 0
+    for line, event in enumerate(expiring(300, ends_ns), 1):
+        place = at_line("run", line, event.sequence)
+        streams.take(Record(place, stamp_of(event, "run"), ((event, place),)))
+        (stream,) = streams
+        most = max(most, len(stream.judge.run.durations.ends))
+    assert 64 <= most <= 64 + 2 * (LIVE + 2)
+    stays = next(each for each in stream.outcomes() if each.state is ClaimState.EXPIRED)
+    assert verdict is stays.verdict

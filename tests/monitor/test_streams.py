@@ -10,6 +10,7 @@ import pytest
 from monitor.check.events import EventMonitor
 from monitor.input.dialects import LIVE, Reader
 from monitor.input.errors import InputError
+from monitor.input.given import record_of
 from monitor.input.records import Record, Stamp, at_line
 from monitor.native import CHOICE, library
 from monitor.results import News
@@ -17,6 +18,7 @@ from spec.events.alphabet import Kind
 from spec.events.canonical import Event
 from spec.language.errors import SpecError
 from spec.stream.outcome import ClaimOutcome
+from tests.monitor.input.test_given import HOSTILE
 from tests.native.differential import lines_of
 from tests.native.mutated import mutated
 
@@ -85,7 +87,10 @@ def follow(patch: pytest.MonkeyPatch, seed: int) -> None:
             pair.do("reject", error)
             continue
         for record in records:
-            pair.do("take", record, line if record.events and chance.random() < 0.7 else b"")
+            by_line = record.events and chance.random() < 0.7
+            for each in pair.each:
+                if not (by_line and each.take_line(line, number)):
+                    each.take(record)
         pair.agree()
     ours, theirs = ([*each] for each in pair.do("in_hand", final=True))
     assert ours == theirs
@@ -162,3 +167,61 @@ def test_event_of_wrong_types(monkeypatch: pytest.MonkeyPatch) -> None:
             with pytest.raises(InputError):
                 each.feed(event)
             assert not [*each.in_hand()]
+
+
+OBJECTS: tuple[dict[str, Any], ...] = (
+    {"kind": Kind.CLAIM_REJECTED, "claim_id": "c"},
+    {"kind": Kind.BLOCK_CACHED, "claim_id": "c", "block_ids": (1, 2), "positions": (0, 1)},
+    {"kind": Kind.BLOCK_EVICTED, "block_ids": (1, 2)},
+    {"kind": Kind.REQUEST_REFUSED, "request_id": "r", "blocking_claim_ids": ("c",)},
+    {"kind": Kind.REUSE_SERVED, "claim_id": "c", "request_id": "r", "hit": True},
+)
+
+
+@pytest.mark.parametrize("place", range(len(OBJECTS)))
+def test_hostile_objects(place: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever stands in a field of an event, both judges take it as the line that it would be
+    written as, or refuse it with the same words.
+    """
+    given, taken = OBJECTS[place], 0
+    for name in (*given, "sequence", "stream", "by", "proof", "keys"):
+        for value in HOSTILE:
+            event = Event(**{**given, name: value})
+            try:
+                ((due, _),) = record_of(event, "events", 1).events
+            except InputError as error:
+                said, due = str(error), None
+            for each in Pair(monkeypatch).each:
+                if due is None:
+                    with pytest.raises(InputError) as refused:
+                        each.feed(event)
+                    assert said == str(refused.value)
+                    continue
+                each.feed(event)
+                other = EventMonitor()
+                other.feed(due)
+                assert other.finish() == each.finish()
+                taken += 1
+    assert taken > 10
+
+
+class Ours(Event, frozen=True, kw_only=True):
+    """An event of another class."""
+
+
+class More(Event, frozen=True, kw_only=True):
+    """An event with a field that no line has."""
+
+    more: int = 0
+
+
+def test_classes_of_events(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An event of a class of the caller's is taken by both judges for the fields that it has."""
+    pair = Pair(monkeypatch)
+    pair.do("feed", Ours(kind=Kind.CLAIM_REJECTED, claim_id="c"))
+    ours, theirs = ([*each] for each in pair.do("in_hand"))
+    assert ours == theirs
+    assert ["c"] == [claim.claim_id for _, claim in ours]
+    for each in pair.each:
+        with pytest.raises(InputError, match="more"):
+            each.feed(More(kind=Kind.CLAIM_REJECTED, claim_id="c", more=1))

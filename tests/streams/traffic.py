@@ -73,8 +73,8 @@ class _Pool:
         """The lines with which a claim begins, and its blocks."""
         mode, claim = self.mode(number), {"claim_id": self.name(number)}
         terms: Line = {
-            "object_id": f"prefix:{number}{self.pad}",
             "cache_identity": "model/16",
+            "object_id": f"prefix:{number}{self.pad}",
             "predicate": f"leading_prefix_at_least({BLOCKS})",
             "mode": str(mode),
             "owner_scope": "tenant-a",

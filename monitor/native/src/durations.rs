@@ -11,6 +11,8 @@ use crate::run::Run;
 use crate::tables::Tables;
 use crate::texts::Duration;
 
+const FEW: usize = 64; // ends that are not swept
+
 record! {
     /// The claims whose durations run, and when each is over, with the number of the event that
     /// began it; and whether the stream states ends that are counted in steps.
@@ -129,6 +131,19 @@ pub fn start(
     clock.end = Some(end);
     run.durations.timed.add(number);
     run.durations.ends.insert(((end, run.count), (serial, number)));
+    if run.durations.ends.len() > 2 * run.durations.timed.len() + FEW {
+        sweep(run);
+    }
+}
+
+/// Drop the ends of durations that run no more: most claims are gone long before theirs.
+fn sweep(run: &mut Run) {
+    let Run { durations, claims, .. } = run;
+    let timed = &durations.timed;
+    durations.ends.retain(|&((end, _), (serial, number))| {
+        let claim = &claims[number];
+        claim.serial == serial && timed.contains(number) && claim.clock().end == Some(end)
+    });
 }
 
 /// A duration elapses once it is over by the clock of the stream.

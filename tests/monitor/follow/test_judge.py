@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -14,6 +15,8 @@ from monitor.check.files import check
 from monitor.follow import judge as judge_module
 from monitor.follow.judge import Judge
 from monitor.follow.verdict_line import ClaimLine, Counts, VerdictLine, ViolationLine
+from monitor.input.records import Record
+from monitor.native import library
 from monitor.report.verdict import Report
 from spec.claims.states import Mode
 from spec.contract.modes import Bundle
@@ -23,6 +26,8 @@ from spec.language.verdicts import Verdict
 from spec.stream.outcome import ModeVerdict
 from tests.monitor.follow.traces import trace
 from tests.monitor.test_hostile import FOLDER
+from tests.native.differential import lines_of
+from tests.native.mutated import mutated
 from tests.streams.traffic import Traffic, as_events
 
 SAMPLES = Path(__file__).parents[3] / "monitor" / "samples"
@@ -291,3 +296,80 @@ def test_byte_order_mark() -> None:
     """A source may begin with the mark of byte order, as a file may that is checked."""
     marked = [b"\xef\xbb\xbf" + REFUSAL[0], *REFUSAL[1:]]
     assert ModeVerdict.KEPT == verdict(Judge("s", None, Counts()), marked)
+
+
+HEADS = (
+    b'{"kind":"claim_rejected","claim_id":"c","stream":"s","sequence":%d}',
+    b' {"sequence": %d, "claim_id": "c", "stream": "s", "kind": "claim_rejected"} ',
+    b'{"kind":"claim_rejected","claim_id":"c","str\\u0065am":"s","sequence":%d}',
+    b'{"kind":"claim_rejected","claim_id":"c","stream":"\\u0073","sequence":%d}',
+    b'{"kind":"claim_rejected","claim_id":"c","stream":"t","stream":"s","sequence":%d}',
+    b'{"kind":"claim_rejected","kind":"claim_expired","claim_id":"c","stream":"s","sequence":%d}',
+    b'{"kind":"claim_rejected","claim_id":"c","stream":"s","sequence":0,"sequence":%d}',
+    b'{"kind":"claim_rejected","claim_id":"c","stream":"s","sequence":%d.0}',
+    b'{"kind":"claim_rejected","claim_id":"c","stream":"s","sequence":1%020d}',
+    b'{"kind":"claim_rejected","claim_id":"c","stream":"s","sequence":-%d}',
+    b'{"kind":"claim_rejected","claim_id":"c","stream":"s","sequence":%d,"hit":"yes"}',
+    b'{"kind":"claim_rejected","claim_id":"\xff","stream":"s","sequence":%d}',
+    b'{"kind":"claim_rejected","claim_id":"c","sequence":%d}',
+    b'{"kind":"claim_rejected","claim_id":"c","stream":"s"}#%d',
+    b'{"kind":"claim_rejected","claim_id":"c","stream":"s","reason":"%d"}',
+    b'{"kind":"stream_closed","stream":"s","sequence":%d}',
+    b'{"kind":"no_kind","claim_id":"c","stream":"s","sequence":%d}',
+    b"[" * 5_000 + b"%d",
+)
+"""Ways to write a line in which its stream, number and kind are, or are not, what they seem."""
+
+
+@pytest.mark.skipif(library() is None, reason="no native core is built")
+class TestLinesThatTheCoreReads:
+    """A line whose text the native core takes decides what its record does."""
+
+    def decided(
+        self, lines: list[bytes], monkeypatch: pytest.MonkeyPatch, *, read: bool, lossy: bool
+    ) -> object:
+        counts, refused = Counts(), list[str]()
+        judge = Judge("s", None, counts, lossy=lossy, on_reject=lambda e: refused.append(str(e)))
+        with monkeypatch.context() as patch:
+            if read:
+                patch.setattr(judge_module, "head_of", lambda line: None)
+            found = [judge.take(line) for line in lines[: len(lines) // 2]]
+            found.append(judge.interrupt("some are gone"))
+            found += [judge.take(line) for line in lines[len(lines) // 2 :]]
+            last, report = judge.finish()
+        return found, last, report, refused, counts.events, counts.rejected
+
+    @pytest.mark.parametrize("lossy", [False, True])
+    @pytest.mark.parametrize("seed", range(12))
+    def test_mutated(self, seed: int, lossy: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Of random streams, some of whose lines cannot be read."""
+        lines = [line for _, line in lines_of(mutated(seed)[1])]
+        one, other = (
+            self.decided(lines, monkeypatch, read=read, lossy=lossy) for read in (False, True)
+        )
+        assert one == other
+
+    @pytest.mark.parametrize("strange", HEADS, ids=range(len(HEADS)))
+    def test_strange(self, strange: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Of a line that is written in another way, or whose stream or number is in doubt."""
+        plain = [HEADS[0] % number for number in range(6)]
+        for at in range(1, 6):
+            lines = [*plain[:at], strange % at, *plain[at + 1 :]]
+            one, other = (
+                self.decided(lines, monkeypatch, read=read, lossy=False) for read in (False, True)
+            )
+            assert one == other
+
+    def test_it_does(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """All lines of a known stream are taken without their records."""
+        read = list[bytes]()
+        judge = Judge("s", None, counts := Counts())
+
+        def slowly(line: bytes) -> Sequence[Record]:
+            read.append(line)
+            return Judge._read(judge, line)
+
+        monkeypatch.setattr(judge, "_read", slowly)
+        for number in range(6):
+            judge.take(HEADS[0] % number)
+        assert ([HEADS[0] % 0], 6) == (read, counts.events.total())

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from enum import Enum, IntEnum
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import pytest
@@ -71,10 +71,51 @@ class Two(IntEnum):
     TWO = 2
 
 
+class Odd(str, Enum):  # noqa: UP042  # whose value would be its text
+    """A text whose value is another one."""
+
+    WORD = "a"
+
+    def __new__(cls, value: str) -> Odd:
+        """Differ from the value."""
+        made = str.__new__(cls, f"not {value}")
+        made._value_ = value
+        return made
+
+
+class Loud(bytes):
+    """Bytes that cannot be compared."""
+
+    def __eq__(self, other: object) -> bool:
+        raise RuntimeError("no")
+
+    __hash__ = bytes.__hash__
+
+
+class Twice(NamedTuple):
+    """A tuple of another class."""
+
+    one: int
+    two: int
+
+
+@dataclass
+class Proof:
+    """What a capacity proof has, in another class."""
+
+    resident: int = 1
+    active: int = 2
+    total: int = 3
+    usable: int = 2
+    shortfall: int = 1
+
+
 HOSTILE: tuple[object, ...] = (
     *(None, True, False, 0, 2, -1, 2.0, 2.5, float("nan"), 2**53 + 1, 2**63, 2**64),
     *("", "a", "\ud800", "\u202e", "x" * 1_025, b"YQ==", bytearray(b"a"), memoryview(b"a")),
     *(Word("a"), Number(2), Two.TWO, *Words, Mode.EXPIRING, Kind.BLOCK_CACHED, Mark.STREAM_OPENED),
+    *(Odd.WORD, (Odd.WORD,), Loud(b"YQ=="), (Loud(b"YQ=="),), Twice(1, 2), Proof(), float("inf")),
+    *(2**70, (2**70, "a"), -(2**70), ("\ud800",), (float("nan"),), (Number(1), Number(2)), 1e300),
     *(Decimal(2), UUID(int=2), date(2026, 1, 1), datetime(2026, 1, 1, tzinfo=UTC), timedelta(2)),
     *([], [1, 2], (1, 2), (2, 2), (1.0, 2), (True,), {1, 2}, frozenset({1}), deque([1, 2])),
     *(("a", "b"), (Word("a"),), (b"a",), (Words.TWO,), (Two.TWO,), (None,), ((1,),), {}, {"a": 1}),

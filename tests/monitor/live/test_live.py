@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from random import Random
+from typing import Any
 
 import msgspec
 import pytest
@@ -14,10 +16,11 @@ from monitor.live.follow import Followed, live_line
 from monitor.live.lines import LiveEnd, LiveLimit, LiveLine, LiveVerdict
 from spec.claims.states import Mode
 from spec.events.alphabet import Kind
-from spec.events.canonical import Event
+from spec.events.canonical import Event, Mark, StreamMark
 from spec.language.verdicts import Verdict
 from tests.monitor.lives import ENDING, lives
 from tests.streams.stories import CLAIMS, accepted, at, say
+from tests.streams.traffic import Traffic, as_events
 
 A, B, C = CLAIMS
 AFTER = Event(kind=Kind.BLOCK_LOST, block_ids=(999,))
@@ -198,3 +201,34 @@ class TestFollowed:
             told = LiveVerdict("run", A, Mode.DEMOTABLE, "", verdict, forgotten=forgotten)
             followed.take(told)
         assert (1, {}) == (followed.code, followed._open)
+
+
+def test_batches() -> None:
+    """Events that come together are judged as one by one, whatever stands among them."""
+    events: list[Event | StreamMark] = [*as_events(Traffic(600, 5, tuple(Mode)))]
+    stream, chance = events[0].stream, Random(3)
+    strange: list[Any] = [
+        StreamMark(kind=Mark.STREAM_RESTATED, stream=stream),
+        Event(kind=Kind.CLAIM_HARMED, stream="another", claim_id="claim:0"),
+        Event(kind=Kind.BLOCK_CACHED, stream=stream, block_ids=(1, 1), positions=(0, 1)),
+        Event(kind=Kind.CLAIM_REJECTED, stream=stream, claim_id="x" * 2_000),
+        Event(kind=Kind.BLOCK_EVICTED, block_ids=[1, 2]),  # type: ignore[arg-type]
+    ]
+    for odd in ([], *([each] for each in strange)):
+        for _ in range(3):
+            one, all_ = (Live(stream, [*Mode], most=50, ended=3, ids=2) for _ in range(2))
+            left, said = list(events), list[object]()
+            place = chance.randrange(len(left))
+            left[place:place] = odd
+            while left:
+                size = chance.choice((1, 2, 64))
+                batch, left = left[:size], left[size:]
+                for line in batch:
+                    one.take(line)
+                all_.take_all(batch)
+                one._next = all_._next = 0.0
+                found = one.changes()
+                assert found == all_.changes()
+                said += found
+            assert one.changes(final=True) == all_.changes(final=True)
+            assert len(said) > 20
