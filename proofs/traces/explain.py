@@ -29,7 +29,7 @@ from spec.events.fields import fields_of
 from spec.files.json_text import decode_json
 from spec.files.plain import read_plain
 from spec.language.verdicts import Verdict
-from spec.stream.claim import AT
+from spec.stream.generate import AT
 from spec.stream.outcome import ModeVerdict
 
 if TYPE_CHECKING:

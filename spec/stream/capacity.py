@@ -154,6 +154,11 @@ class Capacity:
         """Blocks that only this claim takes."""
         return sum(cell.blocks for _, cell in self.cells(claim) if len(cell.owners) == 1)
 
+    def without(self, claim: Claim) -> int | None:
+        """Blocks that the other claims take, each once; None if a size is unknown."""
+        total = self.total
+        return None if total is None else total - self.alone(claim)
+
     def size(self, claim: Claim) -> int:
         """Blocks that the claim takes, by itself or with others."""
         return self._sizes.get(claim, ((), 0))[1]

@@ -19,12 +19,11 @@ from spec.events.canonical import Event
 from spec.events.fields import IDENTITY
 from spec.language.verdicts import Verdict, pool
 from spec.stream.codes import Code, Reason
-from spec.stream.generate import CLAIM, REQUEST, Values
+from spec.stream.generate import AT, CLAIM, REQUEST, Values
 from spec.stream.outcome import ClaimOutcome, Finding, absence, decide, names_of
-from spec.stream.pool import Block, Object
+from spec.stream.pool import Block, Object, Pool
 
 __all__ = [
-    "AT",
     "BEGINS",
     "TERMS",
     "UNSTATED",
@@ -47,8 +46,6 @@ _IDLE: Final = Finding(Verdict.UNEXERCISED)
 _KEPT: Final = 32
 """Scopes of requests that ended, kept for each claim for the sake of late reports."""
 
-AT: Final = {register.name: place for place, register in enumerate(CLAIM)}
-"""The place of each register of a claim."""
 _RESPONSIBLE: Final = AT["responsible"]
 _COMMITTED: Final = AT["committed"]
 
@@ -245,6 +242,11 @@ class Claim:
         return bool(self.facts[_RESPONSIBLE])
 
     @property
+    def committed(self) -> bool:
+        """Whether the claim has, or had, an entry."""
+        return bool(self.facts[_COMMITTED])
+
+    @property
     def size(self) -> int | None:
         """Blocks that it takes: what it declared, while the runtime is responsible.
 
@@ -268,7 +270,7 @@ class Claim:
         """Whether reports about it are owed (`spec.contract.ledgers.live`), and it goes on."""
         if self.facts[_RESPONSIBLE] or not self.watched:
             return bool(self.facts[_RESPONSIBLE])
-        waits = self.facts[AT["registered"]] and not self.facts[_COMMITTED]
+        waits = self.facts[AT["registered"]] and not self.committed
         return bool(waits and not self.retired)
 
     @property
@@ -276,9 +278,9 @@ class Claim:
         """Whether it has ended: its entry, or the claim before there was an entry."""
         if self.facts[_RESPONSIBLE]:
             return False
-        if self.watched and not self.facts[_COMMITTED]:
+        if self.watched and not self.committed:
             return self.retired or self.state is ClaimState.REFUSED
-        return self.state in TERMINAL or bool(self.facts[_COMMITTED])
+        return self.state in TERMINAL or self.committed
 
     @property
     def entered(self) -> bool:
@@ -301,6 +303,33 @@ class Claim:
     def lapses(self) -> bool:
         """Whether responsibility ends at its duration."""
         return self.mode is _EXPIRING
+
+    # What is held of it.
+
+    def lead_in(self, pool: Pool) -> int:
+        """Contiguous blocks that the GPU holds from the start of its predicate."""
+        return pool.lead(self.obj, self.start, self.extent)
+
+    def is_stored_in(self, pool: Pool) -> bool:
+        """Whether the tiers have a copy of all that its predicate needs."""
+        return any(self.copies.values()) or all(
+            map(pool.in_tiers, pool.needs(self.obj, self.start, self.start + self.threshold))
+        )
+
+    def is_restorable_from(self, pool: Pool) -> bool:
+        """Whether all that its predicate needs is on the GPU or in a tier."""
+        return any(self.copies.values()) or (
+            pool.lead(self.obj, self.start, self.extent, tiers=True) >= self.threshold
+        )
+
+    # What events state of it.
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether its object and its predicate are stated."""
+        return "predicate" in self.stated and not self.stated.keys().isdisjoint(
+            ("cache_identity", "object_id")
+        )
 
     def binds(self, stated: Mapping[str, str]) -> bool:
         """Whether this is the object that the claim was first bound to."""
@@ -341,7 +370,7 @@ class Claim:
             return
         if commits:
             self.footprint = event.footprint
-        elif not self.facts[_COMMITTED]:
+        elif not self.committed:
             self.footprint = max(self.footprint or 0, event.footprint)
 
     def _differs(self, event: Event) -> str:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Final
 
 from spec.events.alphabet import BLOCKS_GONE, CONFLICT_ACTIONS, FACTS, Kind
 from spec.events.fields import ROUTE_REPORTS
-from spec.stream.claim import AT
 from spec.stream.facts import FACTS_ABOUT_BLOCKS
 
 if TYPE_CHECKING:
@@ -43,7 +42,7 @@ def about(at: Moment, claim: Claim | None) -> dict[Claim, tuple[bool, bool]]:
         gone = kind in BLOCKS_GONE
         claims = [each for each, touch in at.touched.items() if not gone or touch.lost]
         claims += () if gone else at.direct
-        return {each: (True, True) for each in claims if not (_is_moot(each, event))}
+        return {each: (True, True) for each in claims if not _is_moot(each, event)}
     if claim is None:
         return {}
     if kind in FACTS:
@@ -59,7 +58,7 @@ def about(at: Moment, claim: Claim | None) -> dict[Claim, tuple[bool, bool]]:
 
 def _has_entry(claim: Claim) -> bool:
     ended = not claim.responsible
-    return not (ended and (claim.lapses or not claim.facts[AT["committed"]]))
+    return not (ended and (claim.lapses or not claim.committed))
 
 
 def _is_moot(claim: Claim, event: Event) -> bool:

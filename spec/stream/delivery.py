@@ -9,85 +9,138 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any, Final
 
-from spec.contract.ledgers import REQUEST_FACTS
+from spec.claims.states import Mode
+from spec.contract.modes import MODES
+from spec.events.alphabet import Kind
 from spec.language.verdicts import Verdict
-from spec.stream.claim import AT, Claim, Scope, Stand
+from spec.stream.claim import Claim, Scope, Stand
 from spec.stream.codes import Code, Reason
+from spec.stream.concern import OPENS_MANY
 from spec.stream.fields import FIELDS, Moment
-from spec.stream.generate import Values, Watch, compiled, outcomes
-from spec.stream.request import Request
+from spec.stream.generate import AT, REQ, REQUEST, Values, Watch, compiled, outcomes
 
-__all__ = ["REQ", "UNKNOWN", "Delivery"]
+__all__ = ["UNKNOWN", "deliver"]
 
-REQ: Final = {register.name: place for place, register in enumerate(REQUEST_FACTS.registers)}
+_LOADED: Final = Kind.LOAD_FINISHED
+_EVICTED: Final = Kind.BLOCK_EVICTED
+_LOOKUP: Final = Kind.PREFIX_LOOKUP
 _VIOLATED: Final = Verdict.VIOLATED
 _PENDING: Final = Verdict.PENDING
-_FIRST: Final = [register.initial for register in REQUEST_FACTS.registers]
+_RANKED: Final = frozenset(mode for mode in Mode if MODES[mode].constants["ranked"])
+_FIRST: Final = [register.initial for register in REQUEST]
 UNKNOWN: Final = ("away", "asks", "loaded", "failed", "broke", "routed", "served")
 """What is not known of a request that arrived before what is known begins."""
 
 
-class Delivery:
+def deliver(at: Moment, claim: Claim) -> None:
+    """Deliver an event to the scopes of a claim that it reaches, and follow new requests."""
+    run, (mine, named) = at.run, at.mine.get(claim, (False, False))
+    here, perhaps = _requests_of(at, claim, mine=mine)
+    delivery = _Delivery(at, claim, here, perhaps, mine=mine, named=named)
+    if mine or named or claim in run.owing:
+        delivery.to_claim()
+    for name in claim.requests if mine else claim.requests.keys() & here:
+        delivery.to_request(name, claim.requests[name])
+    if mine or at.kind in OPENS_MANY:
+        for name in {*here, *perhaps} - claim.requests.keys():
+            delivery.to_new_request(name)
+    if delivery.now is not claim.facts:
+        run.update(claim, delivery.now, at.number)
+    if delivery.owes:
+        run.owe(claim)
+
+
+def _requests_of(
+    at: Moment, claim: Claim, *, mine: bool
+) -> tuple[Collection[str], Collection[str]]:
+    """The requests that the event belongs to for a claim, and those of which that is unknown.
+
+    A load that may have restored the claim belongs to the requests that wait for that, too.
+    """
+    here, perhaps = at.here, at.perhaps
+    if at.kind is _LOADED and mine:
+        if claim in at.direct:
+            here = {*here, *claim.waiting}
+        else:
+            here = claim.waiting if claim.facts[AT["host"]] else ()
+    if perhaps and not (mine and _matters_who(claim)):
+        perhaps = ()
+    return here, perhaps
+
+
+def _matters_who(claim: Claim) -> bool:
+    """Whether it matters which of several requests computed blocks of the claim."""
+    lead = claim.facts[AT["lead"]]
+    away = lead is None or lead < claim.threshold
+    return away and claim.responsible and claim.mode is Mode.OFFLOADABLE
+
+
+def _may_move(at: Moment, *, mine: bool) -> bool:
+    """Whether the event can move an observer: a look-up of the claim that does not state what it
+    found cannot, nor can the eviction of another claim's block where no priority counts.
+    """
+    if at.kind is _EVICTED:
+        return mine or any(each.mode in _RANKED for each in at.mine)
+    return at.kind is not _LOOKUP or at.event.held is not None or not mine
+
+
+class _Delivery:
     """One event on its way to one claim.
 
     Args:
         here: the requests that it belongs to; of those in `perhaps` that is unknown.
         mine: whether it is about the claim's own; `named` whether it names the claim.
-        moves: whether it can move an observer at all.
 
-    Afterwards `moved` says whether an observer moved, `owes` whether one began or ceased to owe.
+    Afterwards `now` are the registers of the claim, and `owes` says whether an observer began or
+    ceased to owe something.
     """
 
     def __init__(
         self,
-        claim: Claim,
         at: Moment,
+        claim: Claim,
         here: Collection[str],
         perhaps: Collection[str],
         *,
         mine: bool,
         named: bool,
-        moves: bool,
     ) -> None:
-        self.claim, self.at, self.here, self.perhaps = claim, at, here, perhaps
-        self.moves = moves and claim.unclear is None
+        self.at, self.claim, self.here, self.perhaps = at, claim, here, perhaps
+        self.moves = claim.unclear is None and _may_move(at, mine=mine)
         self.kind = kind = compiled(at.kind, claim.mode, claim.bundle)
         self.e = e = dict[str, Any](mine=mine, named=named)
         for name in kind.others:
             e[name] = FIELDS[name](at, claim)
         self.was = self.now = was = claim.facts
         self.t = claim.threshold
-        self.partial = None in e.values() or None in was
+        self.unknown = None in e.values() or None in was
         if kind.claim is not None:
-            update = kind.claim.three if self.partial else kind.claim.two
+            update = kind.claim.three if self.unknown else kind.claim.two
             self.now = update(e, False, self.t, was, None, None, None, None)
-        self.moved = self.owes = False
+        self.owes = False
 
     def to_claim(self) -> None:
         """Deliver it to the claim itself."""
-        self._step(self.claim.own, self.kind.own, False, _FIRST, _FIRST, partial=self.partial)
+        self._step(self.claim.own, self.kind.own, False, _FIRST, _FIRST)
 
     def to_request(self, name: str, scope: Scope) -> None:
         """Deliver it to a request that the claim follows."""
         here = None if name in self.perhaps else name in self.here
         was = scope.facts
-        partial = self.partial or here is None or None in was
-        scope.facts = self._request(was, here, partial=partial)
-        self._step(scope, self.kind.scoped, here, was, scope.facts, partial=partial)
+        scope.facts = self._after(was, here)
+        self._step(scope, self.kind.scoped, here, was, scope.facts)
 
-    def _request(self, was: Values, here: bool | None, *, partial: bool) -> Values:
-        if self.kind.request is None:
-            return was
-        update = self.kind.request.three if partial else self.kind.request.two
-        return update(self.e, here, self.t, self.was, self.now, was, None, None)
-
-    def opens(self, name: str, request: Request | None, *, over: bool) -> None:
-        """Follow the request of the event from now on, if it touches the claim."""
+    def to_new_request(self, name: str) -> None:
+        """Follow a request of the event from now on, if the event touches the claim."""
+        requests = self.at.run.requests
+        over = requests.ended(name) is not None
+        if over and self.claim.may_forget:
+            self.claim.leave_open_of_requests(name, self.at.place)
+            return
         here = None if name in self.perhaps else True
-        was = self._derived(request, over=over)
-        partial = self.partial or here is None or None in was
-        after = self._request(was, here, partial=partial)
-        opens = self.kind.opens_three if partial else self.kind.opens
+        was = self._before(name, over=over)
+        opens = self.kind.opens_three if self._is_partial(here, was) else self.kind.opens
+        after = self._after(was, here)
         if opens(self.e, here, self.t, self.was, self.now, was, after, None) is False:
             return
         scope = self.claim.follow(name, was)
@@ -95,9 +148,9 @@ class Delivery:
         self.at.run.followers.setdefault(name, {})[self.claim] = None
         self.to_request(name, scope)
 
-    def _derived(self, request: Request | None, *, over: bool) -> Values:
-        """The registers of a request that no event followed for the claim so far."""
-        found = _FIRST.copy()
+    def _before(self, name: str, *, over: bool) -> Values:
+        """The registers of a request that the claim did not follow so far."""
+        found, request = _FIRST.copy(), self.at.run.requests.get(name)
         if request is None:
             found[REQ["seen"]] = over
             return found
@@ -113,24 +166,31 @@ class Delivery:
         }
         if request.restated:
             facts |= {**dict.fromkeys(UNKNOWN), "held": False}
-        for name, value in facts.items():
-            found[REQ[name]] = value
+        for register, value in facts.items():
+            found[REQ[register]] = value
         return found
 
+    def _is_partial(self, here: bool | None, registers: Values) -> bool:
+        """Whether an input is unknown, so that functions in three values are called."""
+        return self.unknown or here is None or None in registers
+
+    def _after(self, was: Values, here: bool | None) -> Values:
+        """The registers of a request after the event."""
+        update = self.kind.request
+        if update is None:
+            return was
+        after = update.three if self._is_partial(here, was) else update.two
+        return after(self.e, here, self.t, self.was, self.now, was, None, None)
+
     def _step(
-        self,
-        scope: Scope,
-        watches: tuple[Watch, ...],
-        here: bool | None,
-        r: Values,
-        q: Values,
-        *,
-        partial: bool,
+        self, scope: Scope, watches: tuple[Watch, ...], here: bool | None, r: Values, q: Values
     ) -> None:
-        """Let the observers of a scope take their steps, from registers `r` to `q`."""
+        """Let the observers of a scope take their steps; its registers go from `r` to `q`."""
+        if not (self.moves and watches):
+            return
         e, t, was, now, claim, stands = self.e, self.t, self.was, self.now, self.claim, scope.stands
-        exercised = not self.at.event.restated
-        for watch in watches if self.moves else ():
+        partial, exercised = self._is_partial(here, r), not self.at.event.restated
+        for watch in watches:
             before = stands[watch.place]
             if before is None or before.state not in watch.sources:
                 continue
@@ -151,7 +211,7 @@ class Delivery:
             stands[watch.place] = after = Stand(state, own, self.at.place, rule, exercised)
             if verdict is _VIOLATED:
                 claim.keep(watch.name, verdict, after)
-            self.moved = True
+            self.at.moved[claim] = None
 
     def _only(
         self,
@@ -164,12 +224,12 @@ class Delivery:
         """The step that is taken where inputs are unknown; with several, none is."""
         steps = outcomes(watch, *stand, self.e, here, self.t, self.was, self.now, r, q)
         if len(steps) > 1 and watch.name not in self.claim.open:
-            self.claim.leave_open(watch.name, self._unknown(watch.name))
-            self.moved = True
+            self.claim.leave_open(watch.name, self._undecided(watch.name))
+            self.at.moved[self.claim] = None
         ((state, own), rule), *others = steps.items()
         return None if others or rule is None else (rule, state, own)
 
-    def _unknown(self, name: str) -> Reason:
+    def _undecided(self, name: str) -> Reason:
         unknown = sorted(field for field, value in self.e.items() if value is None)
         what = f" ({', '.join(unknown)})" if unknown else ""
         text = f"what {self.at.kind} does not state decides {name}{what}"

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING
 from spec.claims.states import Mode
 from spec.events.alphabet import Kind
 from spec.stream.breaks import Contradiction
-from spec.stream.claim import AT, duration_of
+from spec.stream.claim import duration_of
 from spec.stream.codes import Code, Reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from spec.events.canonical import Event
-    from spec.stream.breaks import Line
     from spec.stream.claim import Claim
+    from spec.stream.fields import Moment
 
 __all__ = ["Durations"]
 
@@ -35,17 +34,15 @@ class Durations:
         self.timed: dict[Claim, None] = {}
         self.steps_stated = False
 
-    def start(
-        self, claim: Claim, event: Event, line: Line, *, last_ns: int | None, number: int
-    ) -> None:
+    def start(self, claim: Claim, at: Moment, last_ns: int | None) -> None:
         """Take what an event that states terms says of the duration of a claim.
 
         Args:
             last_ns: the last time that the stream stated.
-            number: of the event.
         """
+        event, line = at.event, at.line
         commits = event.kind is Kind.CLAIM_COMMITTED
-        if claim.facts[AT["committed"]] and not commits:
+        if claim.committed and not commits:
             if event.duration and claim.end is None and claim.untimed is None:
                 claim.untimed = line.at  # the entry has no duration, or another one
             return
@@ -62,7 +59,7 @@ class Durations:
             return
         claim.end = line.time_ns + duration_of(claim.duration).nanoseconds
         self.timed[claim] = None
-        heappush(self.ends, (claim.end, number, claim))
+        heappush(self.ends, (claim.end, at.number, claim))
 
     def over_by(self, now: int) -> Claim | None:
         """The next claim whose duration is over by a time, the earliest end first."""

@@ -5,6 +5,7 @@ Counts are in blocks. None is an unknown value.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from operator import attrgetter
@@ -15,16 +16,19 @@ from spec.claims.states import Mode
 from spec.contract.facts import facts_behind
 from spec.contract.ledgers import was
 from spec.contract.vocabulary import EVENT_FIELDS
-from spec.events.alphabet import FACTS, Kind
+from spec.events.alphabet import Kind
 from spec.events.fields import ROUTE_REPORTS, RUNTIME
 from spec.stream.capacity import Blame, Capacity
-from spec.stream.claim import AT, Claim, duration_of
+from spec.stream.claim import Claim, duration_of
+from spec.stream.generate import AT
 from spec.stream.pool import Touch
+from spec.stream.request import OF_REQUESTS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Set
 
     from spec.events.canonical import Event
+    from spec.stream.breaks import Line
     from spec.stream.request import Request
     from spec.stream.run import Run
 
@@ -32,40 +36,46 @@ __all__ = ["FIELDS", "Moment", "number", "route_value"]
 
 _ON_COPIES: Final = facts_behind(was.host)
 _OUTCOMES: Final = frozenset({"refusal", "demotion", "expiry", "harm"})
-
-
-_UNTOUCHED: Final[Mapping[Claim, Touch]] = MappingProxyType({})
+_CACHED: Final = Kind.BLOCK_CACHED
 
 
 class Moment:
     """An event with the state of its run: blocks as they are after it, the rest as before.
 
     Attributes:
+        line: the line that states it; `place` is the place of that line.
+        number: of the event in its stream.
         request: the one that it names.
         observes: the kinds of facts of which the stream states each one.
-        place: the place of its line.
+        here: the requests that it belongs to; of those in `perhaps` that is unknown.
         direct: the claims that it names or means, and not only shares content with.
         touched: what it did to the blocks of claims.
         mine: the claims that it is about, each with whether it is its own, and is named.
-        here: the requests that it belongs to; of those in `perhaps` that is unknown.
         moved: the claims of which an observer moved.
     """
 
     def __init__(
         self,
         event: Event,
+        line: Line,
+        number: int,
         run: Run,
-        request: Request | None = None,
-        observes: Set[Kind] = FACTS,
-        place: object = None,
+        request: Request | None,
+        observes: Set[Kind],
     ) -> None:
-        self.event, self.kind, self.run = event, event.kind, run
-        self.request, self.observes, self.place = request, observes, place
-        self.direct: Set[Claim] = frozenset()
-        self.touched: Mapping[Claim, Touch] = _UNTOUCHED
-        self.mine: dict[Claim, tuple[bool, bool]] = {}
+        self.event, self.kind, self.line, self.place = event, event.kind, line, line.at
+        self.number, self.run, self.request, self.observes = number, run, request, observes
         self.here: Collection[str] = ()
         self.perhaps: Collection[str] = ()
+        name = event.request_id
+        if name is not None:
+            self.here = (name,) if self.kind in OF_REQUESTS else ()
+        elif self.kind is _CACHED and not event.found:
+            hands = run.requests.in_hand.keys()
+            self.here, self.perhaps = (hands, ()) if len(hands) == 1 else ((), hands)
+        self.direct: set[Claim] = set()
+        self.touched: dict[Claim, Touch] = defaultdict(Touch)
+        self.mine: dict[Claim, tuple[bool, bool]] = {}
         self.moved: dict[Claim, None] = {}
 
     @cached_property
@@ -138,30 +148,6 @@ def named(at: Moment, claim: Claim) -> bool:
 # Blocks, and ranks.
 
 
-def lead(at: Moment, claim: Claim) -> int:
-    """Contiguous blocks held from the predicate's start, after the event."""
-    return at.run.pool.lead(claim.obj, claim.start, claim.extent)
-
-
-def stored(at: Moment, claim: Claim) -> bool:
-    """Whether the tiers have a copy of all that the predicate needs, after the event."""
-    if any(claim.copies.values()):
-        return True
-    if "predicate" not in claim.stated:
-        return False
-    needed = at.run.pool.needs(claim.obj, claim.start, claim.start + claim.threshold)
-    return all(map(at.run.pool.in_tiers, needed))
-
-
-def restorable(at: Moment, claim: Claim) -> bool:
-    """Whether all that the predicate needs is on the GPU or in a tier, after the event."""
-    if any(claim.copies.values()):
-        return True
-    if "predicate" not in claim.stated:
-        return False
-    return at.run.pool.lead(claim.obj, claim.start, claim.extent, tiers=True) >= claim.threshold
-
-
 def covers(at: Moment, claim: Claim) -> bool:
     """Whether the look-up asked for all blocks that the predicate needs."""
     asked = at.event.asked
@@ -170,7 +156,7 @@ def covers(at: Moment, claim: Claim) -> bool:
 
 def breaks(at: Moment, claim: Claim) -> bool:
     """Whether the predicate is false after the event; of a claim that is over, at its end."""
-    held = claim.facts[AT["lead"]] if claim.final else lead(at, claim)
+    held = claim.facts[AT["lead"]] if claim.final else claim.lead_in(at.run.pool)
     return bool(held < claim.threshold)
 
 
@@ -193,7 +179,7 @@ def overstates(at: Moment, claim: Claim) -> bool | None:
     An acceptance that states no duration leaves the one that was asked for.
     """
     event, held = at.event, claim.facts[AT["footprint"]]
-    if event.restated or not claim.facts[AT["committed"]]:
+    if event.restated or not claim.committed:
         return False
     if event.footprint is not None and held is not None and held < event.footprint:
         return True
@@ -202,17 +188,12 @@ def overstates(at: Moment, claim: Claim) -> bool | None:
 
 def rest(at: Moment, claim: Claim) -> int | None:
     """The blocks of the other responsible claims of the pool, each block once."""
-    return _rest(at.run.capacity, claim)
+    return at.run.capacity.without(claim)
 
 
 def rest_since_arrival(at: Moment, claim: Claim) -> int | None:
     """The same for the claims that were responsible since the request arrived."""
-    return _rest(at.since, claim)
-
-
-def _rest(capacity: Capacity, claim: Claim) -> int | None:
-    total = capacity.total
-    return None if total is None else total - capacity.alone(claim)
+    return at.since.without(claim)
 
 
 def shared(at: Moment, claim: Claim) -> int:
@@ -368,6 +349,9 @@ def _of_proof(name: str) -> Callable[[Moment, Claim], int | None]:
 _SIMPLE: Final = {
     **{name: _stated(name) for name in ("found", "footprint", "needed", "usable", "cost")},
     "duplicate": _stated("repeats"),
+    "lead": lambda at, claim: claim.lead_in(at.run.pool),
+    "stored": lambda at, claim: claim.is_stored_in(at.run.pool),
+    "restorable": lambda at, claim: claim.is_restorable_from(at.run.pool),
     "accuses": lambda at, claim: bool(at.accused),
     "blamed": lambda at, claim: claim.claim_id in at.accused,
     "others": lambda at, claim: at.run.requests.needs_of_others(at.request),

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from spec.claims.states import TRIGGERS, next_state
 from spec.events.alphabet import BLOCKS_GONE, Kind
-from spec.events.canonical import Event
 from spec.events.fields import ROUTE_REPORTS
-from spec.stream.claim import AT, TERMS, Claim
-from spec.stream.delivery import REQ
-from spec.stream.fields import FIELDS, Moment, route_value
+from spec.stream.claim import TERMS, Claim
+from spec.stream.fields import route_value
+from spec.stream.generate import AT, REQ
 
 if TYPE_CHECKING:
+    from spec.stream.fields import Moment
     from spec.stream.pool import Object, Touch
+    from spec.events.canonical import Event
     from spec.stream.run import Run
 
 __all__ = ["follow_claim", "follow_entry", "follow_request", "measure"]
@@ -26,10 +28,13 @@ _ROUTED: Final = frozenset({*ROUTE_REPORTS, *(fact for fact, _ in ROUTE_REPORTS.
 
 
 def follow_claim(at: Moment, claim: Claim) -> None:
-    """What was computed since the claim was away, who waits for it, and what is still to be
-    reported of its routes and losses.
+    """A report moves the claim along its lifecycle; and what was computed since it was away, who
+    waits for it, and what is still to be reported of its routes and losses.
     """
     event, kind = at.event, at.kind
+    if kind in TRIGGERS and at.mine[claim] == (True, True):
+        trigger = Kind.CLAIM_DEMOTED if event.demotes else kind
+        claim.state = next_state(claim.state, trigger) or claim.state
     touch = at.touched.get(claim)
     if touch is not None and (touch.gained or touch.lost or touch.brought):
         _follow_blocks(at, claim, touch)
@@ -69,12 +74,8 @@ def _follow_route(claim: Claim, event: Event) -> None:
             claim.routes[request, report].pop(0)
 
 
-def follow_request(at: Moment, number: int) -> None:
-    """A request arrives, is looked up, or ends.
-
-    Args:
-        number: of the event.
-    """
+def follow_request(at: Moment) -> None:
+    """A request arrives, is looked up, or ends."""
     event, kind, run, name = at.event, at.kind, at.run, at.event.request_id
     if name is None:
         return
@@ -88,7 +89,7 @@ def follow_request(at: Moment, number: int) -> None:
             run.followers.pop(gone, None)
     elif kind in _NOTED and at.request is not None:
         if kind is Kind.REQUEST_ARRIVED:
-            run.requests.arrive(at.request, event, number)
+            run.requests.arrive(at.request, event, at.number)
         elif kind is Kind.LOAD_FAILED:
             at.request.failed.update(each.claim_id for each in at.direct if each.known)
         elif event.held is not None:
@@ -114,23 +115,22 @@ def measure(run: Run, obj: Object) -> None:
     """What the claims on an object hold turns out to be otherwise than was known, and was so
     before.
     """
-    at = Moment(Event(kind=Kind.BLOCK_CACHED), run)
     for claim in run.objects.sharing(obj):
-        _measure(claim, at)
+        _measure(claim, run)
 
 
-def _measure(claim: Claim, at: Moment) -> None:
-    facts, pool, lead = claim.facts, at.run.pool, FIELDS["lead"](at, claim)
+def _measure(claim: Claim, run: Run) -> None:
+    facts, pool, lead = claim.facts, run.pool, claim.lead_in(run.pool)
     if lead == facts[AT["lead"]] and not (claim.obj.contents or claim.obj.places):
         return
     facts[AT["lead"]] = lead
     facts[AT["there"]] = facts[AT["there"]] or lead >= claim.threshold
-    facts[AT["host"]] = FIELDS["stored"](at, claim)
-    facts[AT["whole"]] = FIELDS["restorable"](at, claim)
+    facts[AT["host"]] = claim.is_stored_in(pool)
+    facts[AT["whole"]] = claim.is_restorable_from(pool)
     if "predicate" in claim.stated:
         copied = pool.has_copy(claim.obj, claim.start, claim.start + claim.threshold)
         facts[AT["copied"]] = facts[AT["copied"]] or copied
     for scope in claim.requests.values():
         if scope.facts[REQ["seen"]]:
             scope.facts[REQ["away"]] = lead < claim.threshold
-    at.run.ranks.follow(claim, pool)
+    run.ranks.follow(claim, pool)

@@ -40,7 +40,9 @@ from spec.language.verdicts import Verdict
 from spec.stream.scopes import DELIVERY
 
 __all__ = [
+    "AT",
     "CLAIM",
+    "REQ",
     "REQUEST",
     "Compiled",
     "Rule",
@@ -65,17 +67,14 @@ CLAIM: Final = (*CLAIM_FACTS.registers, *DECLARED.registers)
 """The registers of a claim."""
 REQUEST: Final = REQUEST_FACTS.registers
 """The registers of a request, for one claim."""
+AT: Final = {register.name: place for place, register in enumerate(CLAIM)}
+"""The place of each register of a claim."""
+REQ: Final = {register.name: place for place, register in enumerate(REQUEST)}
+"""The place of each register of a request."""
 
 _Names: TypeAlias = Mapping[tuple[Scope, str], str]
 
-_AT: Final[Mapping[Scope, Mapping[str, int]]] = {
-    scope: {register.name: place for place, register in enumerate(registers)}
-    for registers, scopes in (
-        (CLAIM, (Scope.WAS, Scope.NOW)),
-        (REQUEST, (Scope.REQ_WAS, Scope.REQ)),
-    )
-    for scope in scopes
-}
+_AT: Final = {Scope.WAS: AT, Scope.NOW: AT, Scope.REQ_WAS: REQ, Scope.REQ: REQ}
 _ARGUMENT: Final = {Scope.WAS: "w", Scope.NOW: "n", Scope.REQ_WAS: "r", Scope.REQ: "q"}
 _ARGUMENTS: Final = "e, here, t, w, n, r, q, o"
 _PLACES: Final[_Names] = {

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Final
 from spec.events.alphabet import Kind
 from spec.stream.breaks import Contradiction
 from spec.stream.capacity import Capacity
-from spec.stream.claim import AT, TERMS
+from spec.stream.claim import TERMS
 from spec.stream.codes import Code
 from spec.stream.durations import Durations
 from spec.stream.facts import Facts
+from spec.stream.generate import AT
 from spec.stream.objects import Objects
 from spec.stream.pool import Pool
 from spec.stream.ranks import Ranks
