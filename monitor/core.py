@@ -41,7 +41,7 @@ def is_violated(claim: Claim) -> bool:
         verdicts, left = verdicts_of(name), claim.left.get(name)
         if left is not None and left.verdict is Verdict.VIOLATED:
             return True
-        for _, scope in claim.scopes():
+        for scope in claim.scopes:
             stand = scope.stands[place]
             if stand is not None and verdicts[stand.state] is Verdict.VIOLATED:
                 return True

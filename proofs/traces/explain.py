@@ -270,7 +270,7 @@ def _idle(claim: Claim, obligation: str) -> str:
     place, states = claim.names.index(obligation), OBLIGATIONS[obligation].states
     idle = [
         (cast("At", stand.at).line, states[stand.state].says)
-        for _, scope in claim.scopes()
+        for scope in claim.scopes
         if (stand := scope.stands[place]) is not None
         and stand.at is not None
         and states[stand.state].verdict is Verdict.UNEXERCISED

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from operator import attrgetter
@@ -178,7 +178,6 @@ class Claim:
     placed: bool = False
     known: bool = False
     named: bool = False
-    introduced: bool = False
     accepted: bool = False
     retired: bool = False
     took: int = 0
@@ -283,6 +282,11 @@ class Claim:
         return self.state in TERMINAL or self.committed
 
     @property
+    def introduced(self) -> bool:
+        """Whether its terms were stated: by a registry, or by an acceptance."""
+        return self.known or self.accepted
+
+    @property
     def entered(self) -> bool:
         """Whether anything was owed to it: it was accepted, or it is watched."""
         return self.accepted or (
@@ -348,7 +352,6 @@ class Claim:
             self.needs(stated["predicate"])
         if event.kind not in TERMS:
             return ""
-        self.introduced = True
         why = self._differs(event)
         if event.kind is not Kind.CLAIM_ACCEPTED:
             self.owner = self.owner or event.owner_scope
@@ -388,10 +391,10 @@ class Claim:
 
     # Scopes.
 
-    def scopes(self) -> Iterator[tuple[str | None, Scope]]:
+    @property
+    def scopes(self) -> list[Scope]:
         """The claim itself, and each request that is followed."""
-        yield None, self.own
-        yield from self.requests.items()
+        return [self.own, *self.requests.values()]
 
     def follow(self, request: str, facts: Values) -> Scope:
         """Follow a request from now on: its observers stand where the claim's do."""
@@ -482,7 +485,7 @@ class Claim:
 
         What was satisfied stays so when its state is left. Of several breaches the first counts.
         """
-        scopes = [scope for _, scope in self.scopes()]
+        scopes = self.scopes
         return {
             name: self._found(name, [scope.stands[place] for scope in scopes])
             for place, name in enumerate(self.names)

@@ -65,8 +65,7 @@ class Durations:
         """The next claim whose duration is over by a time, the earliest end first."""
         while self.ends and self.ends[0][0] <= now:
             end, _, claim = heappop(self.ends)
-            due = claim in self.timed and claim.end == end
-            if due and claim.untimed is None and not claim.elapsed:
+            if claim in self.timed and claim.end == end and claim.untimed is None:
                 return claim
         return None
 

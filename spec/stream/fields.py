@@ -307,9 +307,7 @@ def authorised(at: Moment, claim: Claim) -> bool | None:
     if by != RUNTIME:
         return None if claim.owner is None else by == claim.owner
     if kind is Kind.CLAIM_EXPIRED:
-        if claim.untimed is not None and not claim.elapsed:
-            return None
-        return claim.elapsed and not claim.early
+        return None if claim.unseen_end else claim.elapsed and not claim.early
     if at.event.demotes and claim.mode is Mode.HARD_PROTECTED:
         return claim.pressed
     return at.event.demotes and claim.mode is Mode.DEMOTABLE

@@ -43,9 +43,9 @@ class Judge:
     A claim is judged by the mode that its first event states; `default` judges those that state
     none. `claims` has the claims of this period that are in hand or ended last, `past` those of
     periods before. `breaks` are the reasons for
-    which a period of the stream ended, and `period` counts them. `left` is the first place at
-    which the stream left what the theorem assumes, and why. `run` is what is known of this period.
-    `noticed`, if it is set, is called with each event after all that it changed.
+    which a period of the stream ended; `broken` is the last of them while nothing is known, and
+    `period` counts the runs before this one. `run` is what is known of this period. `noticed`, if
+    it is set, is called with each event after all that it changed.
 
     Args:
         first: the sequence numbers that a run may begin with.
@@ -69,7 +69,6 @@ class Judge:
         self.broken: Reason | None = None
         self.restating = False
         self.period = 0
-        self.left: Reason | None = None
         self.observes = FACTS
         self.told = FACTS
         self.news: dict[Claim, object] = {}
@@ -88,6 +87,11 @@ class Judge:
         self.run = Run(self.claims, self.limits.requests)
         if groups is not None:
             self.run.pool.groups = {**groups}
+
+    @property
+    def left(self) -> Reason | None:
+        """The first place at which the stream left what the theorem assumes, and why."""
+        return self.breaks[0] if self.breaks else None
 
     # Lines.
 
@@ -119,7 +123,6 @@ class Judge:
             for name, only, why in line.doubts:
                 self._doubt(name, only, why, line.at)
         except Contradiction as found:
-            self._leave(found.at(line.at))
             self._break(found.at(line.at))
 
     def finish(self) -> None:
@@ -203,9 +206,6 @@ class Judge:
             if self.broken is not None and not claim.final:
                 self._end(claim)
 
-    def _leave(self, reason: Reason) -> None:
-        self.left = self.left or reason
-
     def _alive(self) -> Iterator[Claim]:
         return (claim for claim in self.claims.values() if not claim.final)
 
@@ -213,7 +213,6 @@ class Judge:
         """From here on nothing is concluded, until a run begins."""
         if self.broken is not None:
             return
-        self._leave(reason)
         for claim in [*self._alive()]:
             claim.distrust(reason)
             self._end(claim)

@@ -22,7 +22,7 @@ from spec.stream.value import thaw, whole
 
 __all__ = ["VERSION", "Place", "load", "of_plain", "plain", "save"]
 
-VERSION: Final = 3
+VERSION: Final = 4
 """The form of the values; another one cannot be loaded."""
 
 Place: TypeAlias = Callable[[Any], Any]
@@ -43,8 +43,8 @@ _MADE: Final[dict[str, Callable[[Any], Any]]] = {
 def save(judge: Judge, place: Place) -> dict[str, Any]:
     """The state of a judge between two lines."""
     settings = judge.default, judge.bundle, judge.order.first, tuple(judge.limits)
-    so_far = judge.period, tuple(judge.breaks), judge.left
-    return {"version": VERSION, "state": plain((settings, so_far, whole(judge)), place)}
+    state = settings, judge.period, tuple(judge.breaks), whole(judge)
+    return {"version": VERSION, "state": plain(state, place)}
 
 
 def load(value: dict[str, Any], place: Place, forget: Callable[[Claim], None]) -> Judge:
@@ -59,11 +59,12 @@ def load(value: dict[str, Any], place: Place, forget: Callable[[Claim], None]) -
     """
     if value["version"] != VERSION:
         raise ValueError(f"the state has version {value['version']}, and this is {VERSION}")
-    (mode, bundle, first, limits), so_far, state = of_plain(value["state"], place)
+    settings, period, breaks, state = of_plain(value["state"], place)
+    mode, bundle, first, limits = settings
     judge = Judge(mode, bundle, first=first, limits=Limits(*limits), forget=forget)
-    judge.period, breaks, left = so_far
+    judge.period = period
     thaw(judge, state)
-    judge.breaks, judge.left = [*breaks], left
+    judge.breaks += breaks
     return judge
 
 

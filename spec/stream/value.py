@@ -210,7 +210,6 @@ def thaw(judge: Judge, value: Value) -> None:
     judge._ids.update(dict.fromkeys(ids))
     last.sequence, last.time_ns, last.opened, last.closed, last.mixed, *stands = stands
     judge.broken, judge.restating, run.durations.steps_stated = stands
-    judge.left = None
     pool = run.pool
     pool.groups = dict(sorted(groups))
     names = {name: Object(*stated) for name, stated, *_ in objects}
