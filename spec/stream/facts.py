@@ -214,9 +214,7 @@ class Facts:
                 text = "a load does not state which blocks it brought back"
                 raise Contradiction(Code.UNCLEAR_AMOUNT, text)
 
-    def _gone(
-        self, at: Moment, claim: Claim | None, obj: Object | None, keys: list[Key]
-    ) -> None:
+    def _gone(self, at: Moment, claim: Claim | None, obj: Object | None, keys: list[Key]) -> None:
         """Blocks of the GPU are gone: those that are stated, or all of a claim, an object or the
         GPU.
         """

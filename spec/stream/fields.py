@@ -319,9 +319,8 @@ def _unreported(at: Moment, claim: Claim) -> list[Any]:
 
 def matches_oldest(at: Moment, claim: Claim) -> bool:
     """Whether the report agrees with the oldest fact that is not reported yet."""
-    if at.event.kind not in ROUTE_REPORTS:
-        return False
-    return _unreported(at, claim)[:1] == [route_value(at.event, ROUTE_REPORTS[at.event.kind][1])]
+    _, name = ROUTE_REPORTS[at.kind]
+    return _unreported(at, claim)[:1] == [route_value(at.event, name)]
 
 
 def route_value(event: Event, name: str) -> Any:

@@ -17,14 +17,12 @@ from spec.language.verdicts import Verdict
 from spec.stream.breaks import Contradiction, Limits, Line, Order
 from spec.stream.claim import BEGINS, TERMS, Claim, identity_of, verdicts_of
 from spec.stream.codes import Code, Reason
-from spec.stream.concern import about, concerned
 from spec.stream.contradictions import check, check_reuse
-from spec.stream.delivery import deliver
+from spec.stream.delivery import about, concerned, deliver
 from spec.stream.facts import FACTS_ABOUT_BLOCKS, of_tier
 from spec.stream.fields import Moment
-from spec.stream.follow import follow_claim, follow_entry, follow_request, measure
 from spec.stream.pool import Group, groups_of
-from spec.stream.run import Run
+from spec.stream.run import Run, follow_claim, follow_entry, follow_request, measure
 
 __all__ = ["Judge"]
 
