@@ -19,7 +19,7 @@ from spec.contract.modes import Bundle
 from spec.events.canonical import Event
 from spec.language.verdicts import Verdict
 from spec.stream.breaks import Limits, Line
-from spec.stream.claim import outcome_of, verdicts_of
+from spec.stream.claim import outcome_of
 from spec.stream.judge import Judge
 from spec.stream.outcome import ClaimOutcome, ModeVerdict
 
@@ -37,15 +37,7 @@ __all__ = ["Stream", "Streams", "is_violated"]
 
 def is_violated(claim: Claim) -> bool:
     """Whether any obligation of a claim is violated."""
-    for place, name in enumerate(claim.names):
-        verdicts, left = verdicts_of(name), claim.left.get(name)
-        if left is not None and left.verdict is Verdict.VIOLATED:
-            return True
-        for scope in claim.scopes:
-            stand = scope.stands[place]
-            if stand is not None and verdicts[stand.state] is Verdict.VIOLATED:
-                return True
-    return False
+    return any(found.verdict is Verdict.VIOLATED for found in claim.kept.values())
 
 
 class Stream:

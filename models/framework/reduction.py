@@ -73,7 +73,7 @@ def _forget(judge: Judge, claim: Claim) -> None:
     for scope in claim.scopes:
         scope.facts = _kept(REQUEST, scope.facts, ())
         scope.stands = [None] * len(scope.stands)
-    for each in (claim.computed, claim.waiting, claim.routes, claim.lost, claim.open, claim.left):
+    for each in (claim.computed, claim.waiting, claim.routes, claim.lost, claim.open, claim.kept):
         each.clear()
     claim.unclear = None
 

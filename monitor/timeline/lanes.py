@@ -304,7 +304,7 @@ class Lanes(Stream):
         if claim.final:
             self._halt(lane, point)
         lane.paths.note(claim, point, requests)
-        for name, found in claim.left.items():
+        for name, found in claim.kept.items():
             if found.verdict is Verdict.VIOLATED:
                 lane.violated.setdefault(name, point)
 

@@ -47,7 +47,7 @@ _APART: Final = frozenset(
     {
         *("bundle", "start", "threshold", "obj", "took", "untimed", "unclear", "period"),
         *("computed", "waiting", "routes", "lost", "copies", "facts", "own", "requests"),
-        *("stated", "open", "left"),
+        *("stated", "open", "kept"),
     }
 )
 _PLAIN: Final = tuple(each.name for each in fields(Claim) if each.name not in _APART)
@@ -183,7 +183,7 @@ def _of_claim(judge: Judge, claim: Claim, obj: Value, rank: int, kept: _Kept) ->
         frozenset(claim.waiting),
         frozenset((*key, tuple(values)) for key, values in claim.routes.items() if values),
         many((name, kept.reason(reason)) for name, reason in claim.open.items()),
-        many((name, kept.finding(found)) for name, found in claim.left.items()),
+        many((name, kept.finding(found)) for name, found in claim.kept.items()),
         tuple(claim.facts),
         _of_scope(claim.own, kept),
         many(
@@ -294,7 +294,7 @@ def _request(frozen: Value) -> Request:
 def _thaw_claim(judge: Judge, frozen: Value, obj: Object) -> None:
     run = judge.run
     _, took, plain, stated, copies, (untimed, unclear), computed, waiting, *rest = frozen
-    routes, opened, left, facts, own, requests, *places = rest
+    routes, opened, held, facts, own, requests, *places = rest
     claim = Claim(**dict(zip(_PLAIN, plain, strict=True)), bundle=judge.bundle, obj=obj, took=took)
     claim.stated, claim.copies, claim.facts = dict(stated), dict(copies), [*facts]
     if "predicate" in claim.stated:
@@ -302,7 +302,7 @@ def _thaw_claim(judge: Judge, frozen: Value, obj: Object) -> None:
     claim.computed, claim.waiting = set(computed), set(waiting)
     claim.routes = {(request, report): [*values] for request, report, values in routes}
     claim.untimed, claim.unclear, claim.period = untimed, unclear, judge.period
-    claim.open, claim.left, claim.own = dict(opened), dict(left), _scope(*own)
+    claim.open, claim.kept, claim.own = dict(opened), dict(held), _scope(*own)
     for request, followed, *scope in requests:
         claim.requests[request] = _scope(*scope)
         if followed:
