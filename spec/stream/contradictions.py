@@ -34,7 +34,7 @@ def check(at: Moment) -> None:
         Contradiction: they contradict.
     """
     kind = at.kind
-    for claim in at.mine:
+    for claim in at.concerns:
         if claim in at.direct or kind not in FACTS_ABOUT_BLOCKS:
             _check_entry(at, claim)
             if kind is _ELAPSED and kind not in at.line.derived:
@@ -69,7 +69,7 @@ def _check_entry(at: Moment, claim: Claim) -> None:
         return
     if at.kind is Kind.STORE_FINISHED and event.contents:
         return
-    fields = {"mine": at.mine[claim][0], "footprint": event.footprint}
+    fields = {"mine": at.concerns[claim].mine, "footprint": event.footprint}
     # One assumption reads the threshold. It is about blocks: groups may need more or fewer.
     needed = at.run.pool.size(claim.start, claim.start + claim.threshold)
     for assumption, rests_on, holds in assumptions:

@@ -17,7 +17,7 @@ from spec.language.verdicts import Verdict
 from spec.stream.claim import Claim, Scope, Stand
 from spec.stream.codes import Code, Reason
 from spec.stream.facts import FACTS_ABOUT_BLOCKS
-from spec.stream.fields import FIELDS, Moment
+from spec.stream.fields import FIELDS, NO_CONCERN, Concern, Moment
 from spec.stream.generate import AT, REQ, REQUEST, Values, Watch, compiled, outcomes
 
 if TYPE_CHECKING:
@@ -54,8 +54,8 @@ UNKNOWN: Final = ("away", "asks", "loaded", "failed", "broke", "routed", "served
 # Whom an event concerns.
 
 
-def about(at: Moment, claim: Claim | None) -> dict[Claim, tuple[bool, bool]]:
-    """The claims that an event is about, each with whether it is its own, and is named.
+def about(at: Moment, claim: Claim | None) -> dict[Claim, Concern]:
+    """The claims that an event is about.
 
     Args:
         claim: the one that it names, and binds.
@@ -65,23 +65,18 @@ def about(at: Moment, claim: Claim | None) -> dict[Claim, tuple[bool, bool]]:
         gone = kind in BLOCKS_GONE
         claims = [each for each, touch in at.touched.items() if not gone or touch.lost]
         claims += () if gone else at.direct
-        return {each: (True, True) for each in claims if not _is_moot(each, event)}
+        return {each: Concern() for each in claims if not _is_moot(each, event)}
     if claim is None:
         return {}
     if kind in FACTS:
-        has_entry = kind is not _RETIRED or _has_entry(claim)
-        return {claim: (True, True)} if has_entry else {}
-    found = {} if _is_moot(claim, event) else {claim: (True, True)}
+        has_entry = claim.responsible or (claim.committed and not claim.lapses)
+        return {claim: Concern()} if has_entry or kind is not _RETIRED else {}
+    found = {} if _is_moot(claim, event) else {claim: Concern()}
     if not claim.known and event.object_id is not None:
         for other in at.run.objects.on.get(claim.obj, ()):
             if other is not claim and other.known:
-                found[other] = True, False
+                found[other] = Concern(named=False)
     return found
-
-
-def _has_entry(claim: Claim) -> bool:
-    ended = not claim.responsible
-    return not (ended and (claim.lapses or not claim.committed))
 
 
 def _is_moot(claim: Claim, event: Event) -> bool:
@@ -101,7 +96,7 @@ def _is_moot(claim: Claim, event: Event) -> bool:
 
 def concerned(at: Moment) -> dict[Claim, None]:
     """The claims that an event may change anything of."""
-    kind, run, found = at.kind, at.run, dict.fromkeys(at.mine)
+    kind, run, found = at.kind, at.run, dict.fromkeys(at.concerns)
     if kind in _CLOSES:
         found |= run.owing
     for request in at.here:
@@ -120,15 +115,14 @@ def concerned(at: Moment) -> dict[Claim, None]:
 
 def deliver(at: Moment, claim: Claim) -> None:
     """Deliver an event to the scopes of a claim that it reaches, and follow new requests."""
-    run, (mine, named) = at.run, at.mine.get(claim, (False, False))
-    here, perhaps = _requests_of(at, claim, mine=mine)
-    delivery = _Delivery(at, claim, here, perhaps, mine=mine, named=named)
+    run, delivery = at.run, _Delivery(at, claim)
+    mine, named = delivery.concern
     if mine or named or claim in run.owing:
         delivery.to_claim()
-    for name in claim.requests if mine else claim.requests.keys() & here:
+    for name in claim.requests if mine else claim.requests.keys() & delivery.here:
         delivery.to_request(name, claim.requests[name])
     if mine or at.kind in OPENS_MANY:
-        for name in {*here, *perhaps} - claim.requests.keys():
+        for name in {*delivery.here, *delivery.perhaps} - claim.requests.keys():
             delivery.to_new_request(name)
     if delivery.now is not claim.facts:
         run.update(claim, delivery.now, at.number)
@@ -166,32 +160,27 @@ def _may_move(at: Moment, *, mine: bool) -> bool:
     found cannot, nor can the eviction of another claim's block where no priority counts.
     """
     if at.kind is _EVICTED:
-        return mine or any(each.mode in _RANKED for each in at.mine)
+        return mine or any(each.mode in _RANKED for each in at.concerns)
     return at.kind is not _LOOKUP or at.event.held is not None or not mine
 
 
 class _Delivery:
     """One event on its way to one claim.
 
-    Args:
-        here: the requests that it belongs to; of those in `perhaps` that is unknown.
-        mine: whether it is about the claim's own; `named` whether it names the claim.
-
-    Afterwards `now` are the registers of the claim, and `owes` says whether an observer began or
-    ceased to owe something.
+    Attributes:
+        concern: how it concerns the claim.
+        here: the requests of the claim that it belongs to; of those in `perhaps` that is unknown.
+        moves: whether it can move an observer.
+        e, t, was, now: the fields of the event, the threshold of the claim, and its registers
+            before and after it, for functions that `generate` makes.
+        unknown: whether any of these is unknown.
+        owes: whether an observer began or ceased to owe something.
     """
 
-    def __init__(
-        self,
-        at: Moment,
-        claim: Claim,
-        here: Collection[str],
-        perhaps: Collection[str],
-        *,
-        mine: bool,
-        named: bool,
-    ) -> None:
-        self.at, self.claim, self.here, self.perhaps = at, claim, here, perhaps
+    def __init__(self, at: Moment, claim: Claim) -> None:
+        self.at, self.claim = at, claim
+        self.concern = mine, named = at.concerns.get(claim, NO_CONCERN)
+        self.here, self.perhaps = _requests_of(at, claim, mine=mine)
         self.moves = claim.unclear is None and _may_move(at, mine=mine)
         self.kind = kind = compiled(at.kind, claim.mode, claim.bundle)
         self.e = e = dict[str, Any](mine=mine, named=named)

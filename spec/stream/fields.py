@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from operator import attrgetter
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from spec.claims.states import Mode
 from spec.contract.facts import facts_behind
@@ -32,11 +32,25 @@ if TYPE_CHECKING:
     from spec.stream.request import Request
     from spec.stream.run import Run
 
-__all__ = ["FIELDS", "Moment", "number", "route_value"]
+__all__ = ["FIELDS", "NO_CONCERN", "Concern", "Moment", "number", "route_value"]
 
 _ON_COPIES: Final = facts_behind(was.host)
 _OUTCOMES: Final = frozenset({"refusal", "demotion", "expiry", "harm"})
 _CACHED: Final = Kind.BLOCK_CACHED
+
+
+class Concern(NamedTuple):
+    """How an event concerns a claim: whether it is about the claim's object, and names the claim.
+
+    An auditor's report is about claims on the object that it does not name. A report that names a
+    claim with another object is not about that claim's.
+    """
+
+    mine: bool = True
+    named: bool = True
+
+
+NO_CONCERN: Final = Concern(mine=False, named=False)
 
 
 class Moment:
@@ -50,7 +64,7 @@ class Moment:
         here: the requests that it belongs to; of those in `perhaps` that is unknown.
         direct: the claims that it names or means, and not only shares content with.
         touched: what it did to the blocks of claims.
-        mine: the claims that it is about, each with whether it is its own, and is named.
+        concerns: the claims that it is about or names.
         moved: the claims of which an observer moved.
     """
 
@@ -75,7 +89,7 @@ class Moment:
             self.here, self.perhaps = (hands, ()) if len(hands) == 1 else ((), hands)
         self.direct: set[Claim] = set()
         self.touched: dict[Claim, Touch] = defaultdict(Touch)
-        self.mine: dict[Claim, tuple[bool, bool]] = {}
+        self.concerns: dict[Claim, Concern] = {}
         self.moved: dict[Claim, None] = {}
 
     @cached_property
@@ -132,19 +146,6 @@ class Moment:
         return frozenset() if self.request is None else self.request.failed
 
 
-# Whom it concerns.
-
-
-def mine(at: Moment, claim: Claim) -> bool:
-    """Whether the event concerns the claim's object, or the claim by name."""
-    return at.mine.get(claim, (False, False))[0]
-
-
-def named(at: Moment, claim: Claim) -> bool:
-    """Whether the event names the claim's id."""
-    return at.mine.get(claim, (False, False))[1]
-
-
 # Blocks, and ranks.
 
 
@@ -167,7 +168,8 @@ def new_loss(at: Moment, claim: Claim) -> bool:
 
 def lower_priority_available(at: Moment, claim: Claim) -> bool | None:
     """Whether a claim of lower priority had a block to evict instead; None: unknown."""
-    return at.run.ranks.lower_available(at.event, at.touched, claim) if mine(at, claim) else False
+    mine = at.concerns.get(claim, NO_CONCERN).mine
+    return at.run.ranks.lower_available(at.event, at.touched, claim) if mine else False
 
 
 # Capacity.
@@ -346,6 +348,8 @@ def _of_proof(name: str) -> Callable[[Moment, Claim], int | None]:
 _SIMPLE: Final = {
     **{name: _stated(name) for name in ("found", "footprint", "needed", "usable", "cost")},
     "duplicate": _stated("repeats"),
+    "mine": lambda at, claim: at.concerns.get(claim, NO_CONCERN).mine,
+    "named": lambda at, claim: at.concerns.get(claim, NO_CONCERN).named,
     "lead": lambda at, claim: claim.lead_in(at.run.pool),
     "stored": lambda at, claim: claim.is_stored_in(at.run.pool),
     "restorable": lambda at, claim: claim.is_restorable_from(at.run.pool),

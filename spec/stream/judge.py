@@ -20,7 +20,7 @@ from spec.stream.codes import Code, Reason
 from spec.stream.contradictions import check, check_reuse
 from spec.stream.delivery import about, concerned, deliver
 from spec.stream.facts import FACTS_ABOUT_BLOCKS, of_tier
-from spec.stream.fields import Moment
+from spec.stream.fields import Concern, Moment
 from spec.stream.pool import Group, groups_of
 from spec.stream.run import Run, follow_claim, follow_entry, follow_request, measure
 
@@ -39,15 +39,22 @@ class Judge:
     """One stream, and the verdict on each of its claims.
 
     A claim is judged by the mode that its first event states; `default` judges those that state
-    none. `claims` has the claims of this period that are in hand or ended last, `past` those of
-    periods before. `breaks` are the reasons for
-    which a period of the stream ended; `broken` is the last of them while nothing is known, and
-    `period` counts the runs before this one. `run` is what is known of this period. `noticed`, if
-    it is set, is called with each event after all that it changed.
+    none.
 
     Args:
         first: the sequence numbers that a run may begin with.
         forget: called with each claim that is no longer kept.
+
+    Attributes:
+        claims: those of this period that are in hand or ended last; `past` those of periods before.
+        breaks: the reasons for which a period of the stream ended; `broken` is the last of them
+            while nothing is known.
+        restating: whether the events that come state what stands.
+        period: how many runs ended before this one; `run` is what is known of this one.
+        observes: the kinds of facts of which the stream states each one; `told` the same as far as
+            a mark says it, which leaves obligations open.
+        news: the claims that were moved, until the caller empties it.
+        noticed: called with each event after all that it changed, if it is set.
     """
 
     def __init__(
@@ -244,18 +251,18 @@ class Judge:
             if not binds and kind in ENVIRONMENT:
                 self._contradict(at, claim)
         if claim is not None and not binds:
-            at.mine = {claim: (False, True)}
+            at.concerns = {claim: Concern(mine=False)}
         else:
             if kind in FACTS_ABOUT_BLOCKS:
                 run.facts.take(at, claim)
-            at.mine = about(at, claim)
+            at.concerns = about(at, claim)
         for each, touch in at.touched.items():
             if touch.gained or touch.lost:
                 run.ranks.follow(each, run.pool)
         if kind in FACTS:
             check(at)
         if kind is _RETIRED:
-            for each in at.mine:
+            for each in at.concerns:
                 if each.responsible:
                     each.pressed = run.pressed(self.observes)
         for each in self._concerned(at):
@@ -378,8 +385,8 @@ class Judge:
     # What becomes of it.
 
     def _after(self, at: Moment, named: Claim | None, *, binds: bool) -> None:
-        moved: dict[Claim, object] = {**at.mine, **at.moved}
-        for claim in at.mine:
+        moved: dict[Claim, object] = {**at.concerns, **at.moved}
+        for claim in at.concerns:
             follow_claim(at, claim)
         follow_request(at)
         if named is not None:

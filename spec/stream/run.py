@@ -163,7 +163,7 @@ def follow_claim(at: Moment, claim: Claim) -> None:
     waits for it, and what is still to be reported of its routes and losses.
     """
     event, kind = at.event, at.kind
-    if kind in TRIGGERS and at.mine[claim] == (True, True):
+    if kind in TRIGGERS and at.concerns[claim] == (True, True):
         trigger = Kind.CLAIM_DEMOTED if event.demotes else kind
         claim.state = next_state(claim.state, trigger) or claim.state
     touch = at.touched.get(claim)
