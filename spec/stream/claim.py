@@ -83,6 +83,12 @@ def verdicts_of(name: str) -> tuple[Verdict, ...]:
     return tuple(state.verdict for state in OBLIGATIONS[name].states)
 
 
+@cache
+def _pending_of(name: str) -> frozenset[int]:
+    """The states of an observer in which something is owed."""
+    return frozenset(at for at, verdict in enumerate(verdicts_of(name)) if verdict is _PENDING)
+
+
 class Stand(NamedTuple):
     """Where an observer stands in one scope: its state and registers, the place of the last line
     that moved it, and by which rule. `exercised` is false where restated events alone did.
@@ -471,10 +477,10 @@ class Claim:
         return not any(not scope.ended or self._pending(scope) for scope in self.requests.values())
 
     def _pending(self, scope: Scope) -> bool:
-        return any(
-            stand is not None and verdicts_of(name)[stand.state] is _PENDING
-            for name, stand in zip(self.names, scope.stands, strict=True)
-        )
+        for name, stand in zip(self.names, scope.stands, strict=True):
+            if stand is not None and stand.state in _pending_of(name):
+                return True
+        return False
 
     def findings(self) -> dict[str, Finding]:
         """Each obligation with what it came to so far: the heaviest of all scopes.

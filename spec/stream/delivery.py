@@ -196,14 +196,15 @@ class _Delivery:
 
     def to_claim(self) -> None:
         """Deliver it to the claim itself."""
-        self._step(self.claim.own, self.kind.own, False, _FIRST, _FIRST)
+        self._step(self.claim.own, self.kind.own, False, _FIRST, _FIRST, partial=self.unknown)
 
     def to_request(self, name: str, scope: Scope) -> None:
         """Deliver it to a request that the claim follows."""
         here = None if name in self.perhaps else name in self.here
         was = scope.facts
-        scope.facts = self._after(was, here)
-        self._step(scope, self.kind.scoped, here, was, scope.facts)
+        partial = self.unknown or here is None or None in was
+        scope.facts = self._after(was, here, partial=partial)
+        self._step(scope, self.kind.scoped, here, was, scope.facts, partial=partial)
 
     def to_new_request(self, name: str) -> None:
         """Follow a request of the event from now on, if the event touches the claim."""
@@ -214,8 +215,9 @@ class _Delivery:
             return
         here = None if name in self.perhaps else True
         was = self._before(name, over=over)
-        opens = self.kind.opens_three if self._is_partial(here, was) else self.kind.opens
-        after = self._after(was, here)
+        partial = self.unknown or here is None or None in was
+        opens = self.kind.opens_three if partial else self.kind.opens
+        after = self._after(was, here, partial=partial)
         if opens(self.e, here, self.t, self.was, self.now, was, after, None) is False:
             return
         scope = self.claim.follow(name, was)
@@ -245,26 +247,33 @@ class _Delivery:
             found[REQ[register]] = value
         return found
 
-    def _is_partial(self, here: bool | None, registers: Values) -> bool:
-        """Whether an input is unknown, so that functions in three values are called."""
-        return self.unknown or here is None or None in registers
+    def _after(self, was: Values, here: bool | None, *, partial: bool) -> Values:
+        """The registers of a request after the event.
 
-    def _after(self, was: Values, here: bool | None) -> Values:
-        """The registers of a request after the event."""
+        Args:
+            partial: whether an input is unknown.
+        """
         update = self.kind.request
         if update is None:
             return was
-        after = update.three if self._is_partial(here, was) else update.two
+        after = update.three if partial else update.two
         return after(self.e, here, self.t, self.was, self.now, was, None, None)
 
     def _step(
-        self, scope: Scope, watches: tuple[Watch, ...], here: bool | None, r: Values, q: Values
+        self,
+        scope: Scope,
+        watches: tuple[Watch, ...],
+        here: bool | None,
+        r: Values,
+        q: Values,
+        *,
+        partial: bool,
     ) -> None:
         """Let the observers of a scope take their steps; its registers go from `r` to `q`."""
         if not (self.moves and watches):
             return
         e, t, was, now, claim, stands = self.e, self.t, self.was, self.now, self.claim, scope.stands
-        partial, exercised = self._is_partial(here, r), not self.at.event.restated
+        exercised = not self.at.event.restated
         for watch in watches:
             before = stands[watch.place]
             if before is None or before.state not in watch.sources:
