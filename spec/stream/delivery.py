@@ -80,7 +80,7 @@ def about(at: Moment, claim: Claim | None) -> dict[Claim, Concern]:
 
 
 def _is_moot(claim: Claim, event: Event) -> bool:
-    """Whether nothing is owed of the claim that the event could be about.
+    """Whether no report is owed of the claim that the event could be about.
 
     Late reports about blocks and routes of a claim that was only watched may be true of what
     happened since; of others the lifecycle judges late reports.

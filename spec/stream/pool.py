@@ -199,7 +199,7 @@ class Pool:
     # What happens to it.
 
     def place(self, key: Key | None, block: Block | None) -> None:
-        """A block of the GPU holds this from now on, and nothing else.
+        """A block of the GPU holds this from now on.
 
         A block whose id is not stated is counted once a key.
         """
