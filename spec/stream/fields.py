@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from operator import attrgetter
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from spec.claims.states import Mode
 from spec.contract.facts import facts_behind
@@ -146,40 +146,33 @@ class Moment:
         return frozenset() if self.request is None else self.request.failed
 
 
-# Blocks, and ranks.
+_Field: TypeAlias = Callable[[Moment, Claim], Any]
+
+# The vocabulary says what each field means; a docstring says what that leaves open.
 
 
-def covers(at: Moment, claim: Claim) -> bool:
-    """Whether the look-up asked for all blocks that the predicate needs."""
+def _covers(at: Moment, claim: Claim) -> bool:
     asked = at.event.asked
     return asked is not None and claim.start + claim.threshold <= asked
 
 
-def breaks(at: Moment, claim: Claim) -> bool:
-    """Whether the predicate is false after the event; of a claim that is over, at its end."""
+def _breaks(at: Moment, claim: Claim) -> bool:
+    """Of a claim that is over: whether the predicate was false at its end."""
     held = claim.facts[AT["lead"]] if claim.final else claim.lead_in(at.run.pool)
     return bool(held < claim.threshold)
 
 
-def new_loss(at: Moment, claim: Claim) -> bool:
-    """Whether the blocks reported lost were lost and in no earlier report."""
+def _new_loss(at: Moment, claim: Claim) -> bool:
     return bool(claim.lost) and (None in claim.lost or claim.lost.issuperset(at.event.block_ids))
 
 
-def lower_priority_available(at: Moment, claim: Claim) -> bool | None:
-    """Whether a claim of lower priority had a block to evict instead; None: unknown."""
+def _lower_priority_available(at: Moment, claim: Claim) -> bool | None:
     mine = at.concerns.get(claim, NO_CONCERN).mine
     return at.run.ranks.lower_available(at.event, at.touched, claim) if mine else False
 
 
-# Capacity.
-
-
-def overstates(at: Moment, claim: Claim) -> bool | None:
-    """Whether the acceptance states more blocks or a longer duration than the commitment.
-
-    An acceptance that states no duration leaves the one that was asked for.
-    """
+def _overstates(at: Moment, claim: Claim) -> bool | None:
+    """An acceptance that states no duration leaves the one that was asked for."""
     event, held = at.event, claim.facts[AT["footprint"]]
     if event.restated or not claim.committed:
         return False
@@ -188,76 +181,38 @@ def overstates(at: Moment, claim: Claim) -> bool | None:
     return _is_longer(event.duration or claim.asked, claim.duration)
 
 
-def rest(at: Moment, claim: Claim) -> int | None:
-    """The blocks of the other responsible claims of the pool, each block once."""
-    return at.run.capacity.without(claim)
+def _is_longer(stated: str | None, held: str | None) -> bool | None:
+    """Whether a duration is longer than another, if both are stated; None if their units differ."""
+    if stated is None or held is None:
+        return False
+    one, other = duration_of(stated), duration_of(held)
+    return one.exact > other.exact if one.unit is other.unit else None
 
 
-def rest_since_arrival(at: Moment, claim: Claim) -> int | None:
-    """The same for the claims that were responsible since the request arrived."""
-    return at.since.without(claim)
-
-
-def shared(at: Moment, claim: Claim) -> int:
-    """The claim's blocks that `rest` counts as well; at the end, `rest_since_arrival`."""
+def _shared(at: Moment, claim: Claim) -> int:
     ends = at.event.kind is Kind.REQUEST_FINISHED
     capacity = at.since if ends else at.run.capacity
     return capacity.size(claim) - capacity.alone(claim)
 
 
-# Blame.
-
-
-def shared_unblamed(at: Moment, claim: Claim) -> int | None:
-    """The claim's blocks that responsible claims have which the event does not name."""
+def _shared_unblamed(at: Moment, claim: Claim) -> int | None:
     return None if at.unknown else at.run.capacity.beside(claim, at.blame.named)
 
 
-def blamed_rest(at: Moment, claim: Claim) -> int | None:
-    """The blocks that the other named claims free without this one."""
-    return None if at.unknown else at.blame.rest(claim)
-
-
-def blamed_least(at: Moment, claim: Claim) -> int | None:
-    """The blocks that only one other named claim frees, for the one that frees least."""
-    return None if at.unknown else at.blame.least(claim)
-
-
-def invalid_blocker(at: Moment, claim: Claim) -> bool | None:
-    """Whether another blocking id is not responsible here, or frees nothing."""
+def _invalid_blocker(at: Moment, claim: Claim) -> bool | None:
     return None if at.unknown and at.accused else bool(at.idle - {claim.claim_id})
 
 
-def proof(at: Moment, claim: Claim) -> bool:
-    """Whether there is a capacity proof to judge: the claims in the pool judge its sums."""
-    return at.event.proof is not None and claim.responsible
-
-
-# Restores, and outcomes.
-
-
-def restore(at: Moment, claim: Claim) -> bool:
-    """Whether the restore of a claim failed; otherwise the refusal is for lack of capacity."""
-    return at.event.restore and bool(at.failed)
-
-
-def blames_unfailed(at: Moment, claim: Claim) -> bool:
-    """For a claim that is responsible, is named, or had a failed load: whether a claim is named
-    whose restore did not fail.
-    """
+def _blames_unfailed(at: Moment, claim: Claim) -> bool:
+    """It is asked of a claim that is responsible, is named, or had a failed load."""
     event, failed = at.event, at.failed
     listed = {*(event.blocking_claim_ids or ()), event.outcome_claim_id} - {None}
     part = claim.responsible or claim.claim_id in listed or claim.claim_id in failed
     return part and not listed <= failed
 
 
-def unfounded_failure(at: Moment, claim: Claim) -> bool:
-    """Whether the refusal states a failed restore as its cause, and none failed."""
-    return at.event.restore and not at.failed
-
-
-def outcome(at: Moment, claim: Claim) -> bool:
-    """Whether the report states an outcome and names the claim, or no claim."""
+def _outcome(at: Moment, claim: Claim) -> bool:
+    """A report that names no claim states the outcome of each."""
     event, name = at.event, claim.claim_id
     ours = event.outcome_claim_id in (None, name)
     if event.outcome == "refusal" and event.blocking_claim_ids is not None:
@@ -265,19 +220,8 @@ def outcome(at: Moment, claim: Claim) -> bool:
     return ours and event.outcome in _OUTCOMES
 
 
-def _outcome_is(name: str) -> Callable[[Moment, Claim], bool]:
-    return lambda at, claim: outcome(at, claim) and at.event.outcome == name
-
-
-def from_tier(at: Moment, claim: Claim) -> bool:
-    """Whether the report states it, and nothing that the predicate needs was computed since."""
-    return at.event.from_tier and _is_loaded(claim, claim.computed)
-
-
-def intact(at: Moment, claim: Claim) -> bool:
-    """Whether a copy of the claim was loaded: a load for other claims restores only one with a
-    copy.
-    """
+def _intact(at: Moment, claim: Claim) -> bool:
+    """A load for other claims restores only one with a copy."""
     if claim not in at.direct and not claim.facts[AT["host"]]:
         return False
     touch = at.touched.get(claim)
@@ -288,13 +232,9 @@ def _is_loaded(claim: Claim, computed: Iterable[int]) -> bool:
     return not any(claim.start <= at < claim.start + claim.threshold for at in computed)
 
 
-# Who acts, and routes.
-
-
-def authorised(at: Moment, claim: Claim) -> bool | None:
-    """Whether the owner is behind the end of a claim, or the runtime within its rights: it may
-    demote what is demotable, or hard_protected and ended in a standing conflict, and expire what is
-    over. An end without a stated caller is accepted. Nobody offloads what no tier has a copy of.
+def _authorised(at: Moment, claim: Claim) -> bool | None:
+    """The runtime may demote what is demotable, or hard_protected and ended in a standing conflict,
+    and expire what is over. An end without a stated caller is accepted.
 
     None if the owner is known from the runtime's acceptance at most, or it is unknown whether the
     duration is over, or whether there was a conflict or is a copy.
@@ -319,8 +259,7 @@ def _unreported(at: Moment, claim: Claim) -> list[Any]:
     return claim.routes.get((at.event.request_id or "", at.event.kind), [])
 
 
-def matches_oldest(at: Moment, claim: Claim) -> bool:
-    """Whether the report agrees with the oldest fact that is not reported yet."""
+def _matches_oldest(at: Moment, claim: Claim) -> bool:
     _, name = ROUTE_REPORTS[at.kind]
     return _unreported(at, claim)[:1] == [route_value(at.event, name)]
 
@@ -336,49 +275,70 @@ def number(text: str | None) -> int:
     return 0 if text is None else int.from_bytes(b"\1" + text.encode())
 
 
-def _stated(name: str) -> Callable[[Moment, Claim], Any]:
+def _stated(name: str) -> _Field:
     value = attrgetter(name)
     return lambda at, claim: value(at.event)
 
 
-def _of_proof(name: str) -> Callable[[Moment, Claim], int | None]:
+def _of_proof(name: str) -> _Field:
     return lambda at, claim: getattr(at.event.proof, name, 0)
 
 
-_SIMPLE: Final = {
+def _outcome_is(name: str) -> _Field:
+    return lambda at, claim: at.event.outcome == name and _outcome(at, claim)
+
+
+_DEFINED: Final[dict[str, _Field]] = {
     **{name: _stated(name) for name in ("found", "footprint", "needed", "usable", "cost")},
     "duplicate": _stated("repeats"),
     "mine": lambda at, claim: at.concerns.get(claim, NO_CONCERN).mine,
     "named": lambda at, claim: at.concerns.get(claim, NO_CONCERN).named,
+    "here": lambda at, claim: False,  # in the scope of the claim; the judge knows it of a request
+    # Blocks.
     "lead": lambda at, claim: claim.lead_in(at.run.pool),
     "stored": lambda at, claim: claim.is_stored_in(at.run.pool),
     "restorable": lambda at, claim: claim.is_restorable_from(at.run.pool),
+    "covers": _covers,
+    "breaks": _breaks,
+    "new_loss": _new_loss,
+    "higher_priority_kept": lambda at, claim: at.run.ranks.higher_kept(claim),
+    "lower_priority_available": _lower_priority_available,
+    # Capacity.
+    "overstates": _overstates,
+    "rest": lambda at, claim: at.run.capacity.without(claim),
+    "rest_since_arrival": lambda at, claim: at.since.without(claim),
+    "shared": _shared,
+    "others": lambda at, claim: at.run.requests.needs_of_others(at.request),
+    # Blame.
     "accuses": lambda at, claim: bool(at.accused),
     "blamed": lambda at, claim: claim.claim_id in at.accused,
-    "others": lambda at, claim: at.run.requests.needs_of_others(at.request),
-    "higher_priority_kept": lambda at, claim: at.run.ranks.higher_kept(claim),
-    "several_unreported": lambda at, claim: len(_unreported(at, claim)) > 1,
-    "by": lambda at, claim: number(at.event.by),
-    "worker": lambda at, claim: number(at.event.worker),
-    "hit": lambda at, claim: bool(at.event.hit),
-    "here": lambda at, claim: False,  # in the scope of the claim; the judge knows it of a request
-    "refusal": _outcome_is("refusal"),
-    "harm": _outcome_is("harm"),
+    "shared_unblamed": _shared_unblamed,
+    "blamed_rest": lambda at, claim: None if at.unknown else at.blame.rest(claim),
+    "blamed_least": lambda at, claim: None if at.unknown else at.blame.least(claim),
+    "invalid_blocker": _invalid_blocker,
+    # The claims in the pool judge the sums of a capacity proof.
+    "proof": lambda at, claim: at.event.proof is not None and claim.responsible,
     **{
         f"said_{name}": _of_proof(name)
         for name in ("resident", "active", "total", "usable", "shortfall")
     },
+    # Restores, and outcomes.
+    "restore": lambda at, claim: at.event.restore and bool(at.failed),
+    "unfounded_failure": lambda at, claim: at.event.restore and not at.failed,
+    "blames_unfailed": _blames_unfailed,
+    "outcome": _outcome,
+    "refusal": _outcome_is("refusal"),
+    "harm": _outcome_is("harm"),
+    "from_tier": lambda at, claim: at.event.from_tier and _is_loaded(claim, claim.computed),
+    "intact": _intact,
+    # Who acts, and routes.
+    "authorised": _authorised,
+    "by": lambda at, claim: number(at.event.by),
+    "worker": lambda at, claim: number(at.event.worker),
+    "hit": lambda at, claim: bool(at.event.hit),
+    "several_unreported": lambda at, claim: len(_unreported(at, claim)) > 1,
+    "matches_oldest": _matches_oldest,
 }
 
-FIELDS: Final[Mapping[str, Callable[[Moment, Claim], Any]]] = MappingProxyType(
-    {name: _SIMPLE.get(name) or globals()[name] for name in EVENT_FIELDS}
-)
+FIELDS: Final[Mapping[str, _Field]] = MappingProxyType({n: _DEFINED[n] for n in EVENT_FIELDS})
 """One function a field, in the order of the vocabulary."""
-
-
-def _is_longer(stated: str | None, held: str | None) -> bool | None:
-    """Whether a duration is longer than another, if both are stated; None if their units differ."""
-    if stated is None or held is None:
-        return False
-    one, other = duration_of(stated), duration_of(held)
-    return one.exact > other.exact if one.unit is other.unit else None

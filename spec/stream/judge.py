@@ -112,23 +112,26 @@ class Judge:
         if line.mark is not None or line.observes is not None:
             self._mark(line)
         try:
-            if line.time_ns is not None:
-                while (claim := self.run.durations.over_by(line.time_ns)) is not None:
-                    elapsed = Event(
-                        kind=Kind.DURATION_ELAPSED,
-                        claim_id=claim.claim_id,
-                        restated=self.restating,  # it does not end what is restated around it
-                    )
-                    self._event(elapsed, line)
-            elif line.mark is None and self.run.durations.timed:
-                with self.run.capacity.resized(self.run.durations.timed):
-                    self.run.durations.untime(line.at)
+            self._elapse(line)
             for event in line.events:
                 self._event(event, line)
             for name, only, why in line.doubts:
                 self._doubt(name, only, why, line.at)
         except Contradiction as found:
             self._break(found.at(line.at))
+
+    def _elapse(self, line: Line) -> None:
+        """End the durations that are over by the time of a line; without one that is unknown."""
+        durations = self.run.durations
+        if line.time_ns is not None:
+            while (claim := durations.over_by(line.time_ns)) is not None:
+                restated = self.restating  # it does not end what is restated around it
+                name = claim.claim_id
+                elapsed = Event(kind=Kind.DURATION_ELAPSED, claim_id=name, restated=restated)
+                self._event(elapsed, line)
+        elif line.mark is None and durations.timed:
+            with self.run.capacity.resized(durations.timed):
+                durations.untime(line.at)
 
     def finish(self) -> None:
         """The stream is over: an end that was promised, and what durations came to, are known."""

@@ -54,10 +54,13 @@ class Run:
 
     def __init__(self, claims: dict[str, Claim], requests: int) -> None:
         self.claims = claims
-        self.pool, self.objects = Pool(), Objects()
-        self.capacity, self.ranks = Capacity(self.pool), Ranks()
-        self.facts = Facts(self.pool, self.objects, self.capacity)
-        self.requests, self.durations = Requests(requests), Durations()
+        self.pool: Pool = Pool()
+        self.objects: Objects = Objects()
+        self.capacity: Capacity = Capacity(self.pool)
+        self.ranks: Ranks = Ranks()
+        self.facts: Facts = Facts(self.pool, self.objects, self.capacity)
+        self.requests: Requests = Requests(requests)
+        self.durations: Durations = Durations()
         self.owing: dict[Claim, None] = {}
         self.followers: dict[str, dict[Claim, None]] = {}
 
