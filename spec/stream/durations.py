@@ -14,8 +14,9 @@ from spec.stream.codes import Code, Reason
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from spec.events.canonical import Event
+    from spec.stream.breaks import Line
     from spec.stream.claim import Claim
-    from spec.stream.fields import Moment
 
 __all__ = ["Durations"]
 
@@ -34,13 +35,15 @@ class Durations:
         self.timed: dict[Claim, None] = {}
         self.steps_stated = False
 
-    def start(self, claim: Claim, at: Moment, last_ns: int | None) -> None:
+    def start(
+        self, claim: Claim, event: Event, line: Line, *, last_ns: int | None, number: int
+    ) -> None:
         """Take what an event that states terms says of the duration of a claim.
 
         Args:
             last_ns: the last time that the stream stated.
+            number: of the event.
         """
-        event, line = at.event, at.line
         commits = event.kind is Kind.CLAIM_COMMITTED
         if claim.committed and not commits:
             if event.duration and claim.end is None and claim.untimed is None:
@@ -59,7 +62,7 @@ class Durations:
             return
         claim.end = line.time_ns + duration_of(claim.duration).nanoseconds
         self.timed[claim] = None
-        heappush(self.ends, (claim.end, at.number, claim))
+        heappush(self.ends, (claim.end, number, claim))
 
     def over_by(self, now: int) -> Claim | None:
         """The next claim whose duration is over by a time, the earliest end first."""

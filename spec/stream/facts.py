@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Final
 
@@ -11,15 +12,14 @@ from spec.events.canonical import Event
 from spec.stream.breaks import Contradiction
 from spec.stream.codes import Code
 from spec.stream.generate import AT
-from spec.stream.pool import FULL, GPU, Block, Key, Object, Pool
+from spec.stream.pool import FULL, GPU, Block, Key, Object, Pool, Touch
 
 if TYPE_CHECKING:
     from spec.stream.capacity import Capacity
     from spec.stream.claim import Claim
-    from spec.stream.fields import Moment
     from spec.stream.objects import Objects
 
-__all__ = ["FACTS_ABOUT_BLOCKS", "Facts", "of_tier"]
+__all__ = ["FACTS_ABOUT_BLOCKS", "Effect", "Facts", "of_tier"]
 
 _CACHED: Final = Kind.BLOCK_CACHED
 _LOADED: Final = Kind.LOAD_FINISHED
@@ -57,13 +57,27 @@ def _is_gpu(tier: str | None) -> bool:
     return tier is not None and tier.lower() == GPU
 
 
+class Effect:
+    """An event, and what it means for claims if it is a fact about blocks.
+
+    Attributes:
+        direct: the claims that it names or means, and not only shares content with.
+        touched: what it did to the blocks of claims.
+    """
+
+    def __init__(self, event: Event) -> None:
+        self.event, self.kind = event, event.kind
+        self.direct: set[Claim] = set()
+        self.touched: dict[Claim, Touch] = defaultdict(Touch)
+
+
 class Facts:
     """Reads facts about blocks. A fact that contradicts the pool raises Contradiction."""
 
     def __init__(self, pool: Pool, objects: Objects, capacity: Capacity) -> None:
         self._pool, self._objects, self._capacity = pool, objects, capacity
 
-    def take(self, at: Moment, claim: Claim | None) -> None:
+    def take(self, at: Effect, claim: Claim | None) -> None:
         """Take one fact about blocks; `at.direct` and `at.touched` become what it means for claims.
 
         Args:
@@ -119,7 +133,7 @@ class Facts:
         """Whether a claim of which reports are owed may need a key."""
         return any(claim.live for claim, _ in self._owners(key))
 
-    def _named_by_blocks(self, at: Moment, keys: list[Key]) -> None:
+    def _named_by_blocks(self, at: Effect, keys: list[Key]) -> None:
         """The fact means the claims that hold the keys or the blocks that it states."""
         known = [*keys, *self._of_blocks(at.event)]
         for key in known:
@@ -153,20 +167,20 @@ class Facts:
 
     # The GPU.
 
-    def _cached(self, at: Moment, keys: list[Key]) -> None:
+    def _cached(self, at: Effect, keys: list[Key]) -> None:
         if keys:
             self._place(at, keys)
         else:
             for block in at.event.block_ids:
                 self._put(at, None, block)
 
-    def _place(self, at: Moment, keys: list[Key]) -> None:
+    def _place(self, at: Effect, keys: list[Key]) -> None:
         blocks = at.event.block_ids
         for place, key in enumerate(keys):
             self._put(at, key, blocks[place] if place < len(blocks) else None)
             _note_place(key)
 
-    def _put(self, at: Moment, key: Key | None, block: Block | None) -> None:
+    def _put(self, at: Effect, key: Key | None, block: Block | None) -> None:
         """A block holds a key from now on. If a claim counts on what it held, both are one."""
         before = None if block is None else self._pool.blocks.get(block)
         if before is None or before == key or not self._counts(before):
@@ -174,7 +188,7 @@ class Facts:
         elif key is not None:
             self._unite(at, before, key, block)
 
-    def _unite(self, at: Moment, before: Key, key: Key, block: Block | None) -> None:
+    def _unite(self, at: Effect, before: Key, key: Key, block: Block | None) -> None:
         objects = (each.of for each in (before, key) if isinstance(each.of, Object))
         claims = [claim for obj in objects for claim in self._objects.on.get(obj, ())]
         try:
@@ -188,7 +202,7 @@ class Facts:
             if position < owner.extent:
                 at.touched[owner].gained.add(position)
 
-    def _loaded(self, at: Moment, keys: list[Key]) -> None:
+    def _loaded(self, at: Effect, keys: list[Key]) -> None:
         """A load brought copies back; raises Contradiction if no tier has them."""
         event = at.event
         if not keys and len(known := self._of_blocks(event)) == len(event.block_ids):
@@ -207,14 +221,14 @@ class Facts:
                 at.touched[owner].brought.add(position)
 
     @staticmethod
-    def _load_whole(at: Moment) -> None:
+    def _load_whole(at: Effect) -> None:
         """A load does not state what it brought: that is known only of what is there already."""
         for claim in at.direct:
             if not claim.over and claim.facts[AT["lead"]] < claim.threshold:
                 text = "a load does not state which blocks it brought back"
                 raise Contradiction(Code.UNCLEAR_AMOUNT, text)
 
-    def _gone(self, at: Moment, claim: Claim | None, obj: Object | None, keys: list[Key]) -> None:
+    def _gone(self, at: Effect, claim: Claim | None, obj: Object | None, keys: list[Key]) -> None:
         """Blocks of the GPU are gone: those that are stated, or all of a claim, an object or the
         GPU.
         """
@@ -229,7 +243,7 @@ class Facts:
             for key in self._keys_of(obj, most):
                 self._pool.free_all(key)
 
-    def _free(self, at: Moment, block: Block | None, key: Key | None, *, whose: bool) -> None:
+    def _free(self, at: Effect, block: Block | None, key: Key | None, *, whose: bool) -> None:
         """A block is gone. If its content is stated, it is what the block held.
 
         Args:
@@ -261,7 +275,7 @@ class Facts:
 
     # Tiers.
 
-    def _stored(self, at: Moment, keys: list[Key]) -> None:
+    def _stored(self, at: Effect, keys: list[Key]) -> None:
         """A tier has copies of keys, or of all of a claim; blocks of the GPU say what was stored
         from them, and not which copy was found.
         """
@@ -277,7 +291,7 @@ class Facts:
             count = claim.copies.get(tier, 0)
             claim.copies[tier] = max(count, 1) if once else count + 1
 
-    def _copy_lost(self, at: Moment, keys: list[Key]) -> None:
+    def _copy_lost(self, at: Effect, keys: list[Key]) -> None:
         event = at.event
         tier = event.tier or _HOST
         if event.block_ids:
@@ -293,7 +307,7 @@ class Facts:
                 raise Contradiction(Code.COPY_NOT_THERE, text)
             claim.copies[tier] -= 1
 
-    def _tier_lost(self, at: Moment, tier: str) -> None:
+    def _tier_lost(self, at: Effect, tier: str) -> None:
         """A tier lost all that it had."""
         self._pool.clear(tier)
         for claims in self._objects.on.values():

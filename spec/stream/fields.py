@@ -5,7 +5,6 @@ Counts are in blocks. None is an unknown value.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from operator import attrgetter
@@ -20,8 +19,8 @@ from spec.events.alphabet import Kind
 from spec.events.fields import ROUTE_REPORTS, RUNTIME
 from spec.stream.capacity import Blame, Capacity
 from spec.stream.claim import Claim, duration_of
+from spec.stream.facts import Effect
 from spec.stream.generate import AT
-from spec.stream.pool import Touch
 from spec.stream.request import OF_REQUESTS
 
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ class Concern(NamedTuple):
 NO_CONCERN: Final = Concern(mine=False, named=False)
 
 
-class Moment:
+class Moment(Effect):
     """An event with the state of its run: blocks as they are after it, the rest as before.
 
     Attributes:
@@ -62,8 +61,6 @@ class Moment:
         request: the one that it names.
         observes: the kinds of facts of which the stream states each one.
         here: the requests that it belongs to; of those in `perhaps` that is unknown.
-        direct: the claims that it names or means, and not only shares content with.
-        touched: what it did to the blocks of claims.
         concerns: the claims that it is about or names.
         moved: the claims of which an observer moved.
     """
@@ -77,7 +74,8 @@ class Moment:
         request: Request | None,
         observes: Set[Kind],
     ) -> None:
-        self.event, self.kind, self.line, self.place = event, event.kind, line, line.at
+        super().__init__(event)
+        self.line, self.place = line, line.at
         self.number, self.run, self.request, self.observes = number, run, request, observes
         self.here: Collection[str] = ()
         self.perhaps: Collection[str] = ()
@@ -87,8 +85,6 @@ class Moment:
         elif self.kind is _CACHED and not event.found:
             hands = run.requests.in_hand.keys()
             self.here, self.perhaps = (hands, ()) if len(hands) == 1 else ((), hands)
-        self.direct: set[Claim] = set()
-        self.touched: dict[Claim, Touch] = defaultdict(Touch)
         self.concerns: dict[Claim, Concern] = {}
         self.moved: dict[Claim, None] = {}
 

@@ -21,8 +21,9 @@ from spec.stream.contradictions import check, check_reuse
 from spec.stream.delivery import about, concerned, deliver
 from spec.stream.facts import FACTS_ABOUT_BLOCKS, of_tier
 from spec.stream.fields import Concern, Moment
+from spec.stream.follow import follow_claim, follow_entry, follow_request, measure
 from spec.stream.pool import Group, groups_of
-from spec.stream.run import Run, follow_claim, follow_entry, follow_request, measure
+from spec.stream.run import Run
 
 __all__ = ["Judge"]
 
@@ -366,7 +367,8 @@ class Judge:
             text = "the object and the predicate of the claim are not stated"
             claim.distrust(Reason(Code.TERMS_MISSING, text, at.place))
         with self.run.capacity.resized([claim]):  # unknown where its end is not timed
-            self.run.durations.start(claim, at, self.order.time_ns)
+            last = self.order.time_ns
+            self.run.durations.start(claim, event, at.line, last_ns=last, number=at.number)
 
     def _set_mode(self, claim: Claim, mode: str | None, at: object) -> None:
         claim.stated_mode = mode
