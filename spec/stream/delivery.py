@@ -38,6 +38,7 @@ _CLOSES: Final = CONFLICT_ACTIONS | {
 OPENS_MANY: Final = CONFLICT_ACTIONS | {Kind.REQUEST_ARRIVED, Kind.REQUEST_FINISHED}
 """The kinds of a request that matter to claims which they do not name."""
 
+_OWN: Final = Concern()
 _RETIRED: Final = Kind.CLAIM_RETIRED
 _ARRIVES: Final = Kind.REQUEST_ARRIVED
 _LOADED: Final = Kind.LOAD_FINISHED
@@ -65,13 +66,13 @@ def about(at: Moment, claim: Claim | None) -> dict[Claim, Concern]:
         gone = kind in BLOCKS_GONE
         claims = [each for each, touch in at.touched.items() if not gone or touch.lost]
         claims += () if gone else at.direct
-        return {each: Concern() for each in claims if not _is_moot(each, event)}
+        return {each: _OWN for each in claims if not _is_moot(each, event)}
     if claim is None:
         return {}
     if kind in FACTS:
         has_entry = claim.responsible or (claim.committed and not claim.lapses)
-        return {claim: Concern()} if has_entry or kind is not _RETIRED else {}
-    found = {} if _is_moot(claim, event) else {claim: Concern()}
+        return {claim: _OWN} if has_entry or kind is not _RETIRED else {}
+    found = {} if _is_moot(claim, event) else {claim: _OWN}
     if not claim.known and event.object_id is not None:
         for other in at.run.objects.on.get(claim.obj, ()):
             if other is not claim and other.known:
@@ -180,8 +181,13 @@ class _Delivery:
     def __init__(self, at: Moment, claim: Claim) -> None:
         self.at, self.claim = at, claim
         self.concern = mine, named = at.concerns.get(claim, NO_CONCERN)
-        self.here, self.perhaps = _requests_of(at, claim, mine=mine)
-        self.moves = claim.unclear is None and _may_move(at, mine=mine)
+        self.here: Collection[str] = at.here
+        self.perhaps: Collection[str] = ()
+        if at.perhaps or at.kind is _LOADED:
+            self.here, self.perhaps = _requests_of(at, claim, mine=mine)
+        self.moves = claim.unclear is None and (
+            (at.kind is not _EVICTED and at.kind is not _LOOKUP) or _may_move(at, mine=mine)
+        )
         self.kind = kind = compiled(at.kind, claim.mode, claim.bundle)
         self.e = e = dict[str, Any](mine=mine, named=named)
         for name in kind.others:
