@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from monitor.input.plain import form_of, plain_record
@@ -20,7 +19,7 @@ from spec.contract.modes import Bundle
 from spec.events.canonical import Event
 from spec.language.verdicts import Verdict
 from spec.stream.breaks import Limits, Line
-from spec.stream.claim import outcome_of, verdicts_of
+from spec.stream.claim import outcome_of
 from spec.stream.judge import Judge
 from spec.stream.outcome import ClaimOutcome, ModeVerdict
 
@@ -38,26 +37,7 @@ __all__ = ["Stream", "Streams", "is_violated"]
 
 def is_violated(claim: Claim) -> bool:
     """Whether any obligation of a claim is violated."""
-    left = (claim.left[name].verdict for name in claim.names if name in claim.left)
-    if Verdict.VIOLATED in left:
-        return True
-    violated = _violated_of(claim.names)
-    for _, scope in claim.scopes():
-        for place, states in violated:
-            stand = scope.stands[place]
-            if stand is not None and stand.state in states:
-                return True
-    return False
-
-
-@cache
-def _violated_of(names: tuple[str, ...]) -> tuple[tuple[int, frozenset[int]], ...]:
-    """The places of the observers that have states in which they are violated, and these states."""
-    found = (
-        (place, frozenset(n for n, v in enumerate(verdicts_of(name)) if v is Verdict.VIOLATED))
-        for place, name in enumerate(names)
-    )
-    return tuple((place, states) for place, states in found if states)
+    return any(found.verdict is Verdict.VIOLATED for found in claim.kept.values())
 
 
 class Stream:

@@ -41,7 +41,7 @@ def reduce(judge: Judge, judged: Collection[str]) -> None:
         elif claim.introduced:  # then its mode is known
             names = read(claim.mode, claim.bundle)
             claim.facts = _kept(CLAIM, claim.facts, names)
-            for _, scope in claim.scopes():
+            for scope in claim.scopes:
                 scope.facts = _kept(REQUEST, scope.facts, names)
 
 
@@ -70,10 +70,10 @@ def _forget(judge: Judge, claim: Claim) -> None:
     for name in [name for name, scope in claim.requests.items() if scope.ended]:
         del claim.requests[name]
         judge.run.followers.get(name, {}).pop(claim, None)
-    for _, scope in claim.scopes():
+    for scope in claim.scopes:
         scope.facts = _kept(REQUEST, scope.facts, ())
         scope.stands = [None] * len(scope.stands)
-    for each in (claim.computed, claim.waiting, claim.routes, claim.lost, claim.open, claim.left):
+    for each in (claim.computed, claim.waiting, claim.routes, claim.lost, claim.open, claim.kept):
         each.clear()
     claim.unclear = None
 

@@ -6,7 +6,7 @@ in each configuration, however many states of a model share it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from models.framework.model import Emitted, Model
@@ -19,10 +19,11 @@ from spec.events.fields import required_of
 from spec.language.errors import SpecError
 from spec.language.verdicts import Verdict
 from spec.stream.breaks import Line
+from spec.stream.fields import number as number_of
 from spec.stream.judge import Judge
-from spec.stream.value import Value, freeze, relabelled, renamed, thaw
+from spec.stream.value import Value, freeze, thaw
 
-__all__ = ["FIRST", "Names", "Stepper"]
+__all__ = ["FIRST", "Names", "Stepper", "relabelled", "renamed"]
 
 FIRST: Final = 0
 """The configuration before any event."""
@@ -176,3 +177,38 @@ class Stepper:
         claims = (self._judge.claims.get(name) for name in self._judged)
         found = {n: f.verdict for c in claims if c is not None for n, f in c.findings().items()}
         return tuple(found.get(name, Verdict.UNEXERCISED) for name in self.obligations)
+
+
+def renamed(value: Value, names: Mapping[Any, Any] | Sequence[Any]) -> Value:
+    """The value where each physical block has another name."""
+    blocks, lost, *rest = value
+    return (
+        frozenset((names[block], key) for block, key in blocks),
+        frozenset((claim, block if block is None else names[block]) for claim, block in lost),
+        *rest,
+    )
+
+
+def relabelled(value: Value, names: Mapping[str, str]) -> Value:
+    """The value where claims, requests, objects, owners and workers have other names.
+
+    No count or position may be as large as the number of a name, which is 256 or more.
+    """
+    numbers = {number_of(old): number_of(new) for old, new in names.items()}
+
+    def go(each: Any) -> Any:
+        if type(each) is str:
+            return names.get(each, each)
+        if isinstance(each, frozenset):
+            return frozenset(map(go, each))
+        if isinstance(each, tuple):
+            parts = map(go, each)
+            return type(each)(*parts) if hasattr(each, "_fields") else tuple(parts)
+        return numbers.get(each, each) if type(each) is int else each
+
+    blocks, lost, *rest = value
+    return (
+        frozenset((block, go(key)) for block, key in blocks),
+        frozenset((go(claim), block) for claim, block in lost),
+        *map(go, rest),
+    )

@@ -20,7 +20,7 @@ from monitor.input.records import CANONICAL, Account, At, Form, at_line
 from monitor.native import CoreError
 from monitor.results import Ended, Occurred
 from monitor.streams import NativeStreams
-from spec.stream.state import load, of_plain, plain, save
+from spec.stream.value import load, of_plain, plain, save
 
 if TYPE_CHECKING:
     from monitor.streams import AnyStreams

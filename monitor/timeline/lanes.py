@@ -207,8 +207,8 @@ class Lanes(Stream):
     def _notice(self, at: Moment) -> None:
         """The judge took an event."""
         self._heard, event = True, at.event
-        for claim in {**at.mine, **at.moved}:
-            reaches_all = any(at.mine.get(claim, ()))
+        for claim in {**at.concerns, **at.moved}:
+            reaches_all = any(at.concerns.get(claim, ()))
             self._follow(claim, None if reaches_all else (*at.here, *at.perhaps))
         self._happen(event, at, lives=at.run.requests.get(event.request_id) is not None)
         if at.kind is _ARRIVED:
@@ -245,7 +245,7 @@ class Lanes(Stream):
             self._put(items.RequestBegun(request.number, *about, point))
         if request is not None:
             self._move(request, event, at)
-        names = [] if at is None else [claim.claim_id for claim in at.mine]
+        names = [] if at is None else [claim.claim_id for claim in at.concerns]
         named = map(self.judge.claims.get, (*names, event.claim_id or "", *event.accused))
         claims = [claim for claim in dict.fromkeys(named) if claim is not None]
         if claims or request is not None:
@@ -304,7 +304,7 @@ class Lanes(Stream):
         if claim.final:
             self._halt(lane, point)
         lane.paths.note(claim, point, requests)
-        for name, found in claim.left.items():
+        for name, found in claim.kept.items():
             if found.verdict is Verdict.VIOLATED:
                 lane.violated.setdefault(name, point)
 

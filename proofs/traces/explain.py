@@ -29,7 +29,7 @@ from spec.events.fields import fields_of
 from spec.files.json_text import decode_json
 from spec.files.plain import read_plain
 from spec.language.verdicts import Verdict
-from spec.stream.claim import AT
+from spec.stream.generate import AT
 from spec.stream.outcome import ModeVerdict
 
 if TYPE_CHECKING:
@@ -270,7 +270,7 @@ def _idle(claim: Claim, obligation: str) -> str:
     place, states = claim.names.index(obligation), OBLIGATIONS[obligation].states
     idle = [
         (cast("At", stand.at).line, states[stand.state].says)
-        for _, scope in claim.scopes()
+        for scope in claim.scopes
         if (stand := scope.stands[place]) is not None
         and stand.at is not None
         and states[stand.state].verdict is Verdict.UNEXERCISED

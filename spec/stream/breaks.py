@@ -110,40 +110,42 @@ class Order:
         if self.mixed:
             return Step(Reason(Code.TWO_FORMS, "two dialects in one stream", line.at))
         mark = None if line.mark is None else line.mark.kind
-        opens = mark is not None and mark is Mark.STREAM_OPENED
-        cut, closed = opens and self.cut, self.closed
-        follows = opens and closed
-        if follows:
-            then = None  # perhaps it has another clock
+        opens, closed = mark is Mark.STREAM_OPENED, self.closed
         again = number is not None and last is not None and number <= last
+        afresh = (opens and self.cut) or (again and number in self.first)
+        begins = afresh or (opens and closed)
+        if begins:
+            then = None  # perhaps it has another clock
         self.sequence = last if number is None else number
         self.time_ns = then if now is None else now
-        self.closed = mark is not None and mark is Mark.STREAM_CLOSED
-        wrong: Reason | None = None
-        if cut or (again and number in self.first):
-            self.time_ns, self.opened, follows = now, None, True
-        elif again:
-            text = "sequence numbers of the stream go backwards"
-            wrong = Reason(Code.OUT_OF_ORDER, text, line.at)
-        elif now is not None and then is not None and now < then:
-            wrong = Reason(Code.TIME_BACKWARDS, "times of the stream go backwards", line.at)
-        elif line.unread:
-            wrong = Reason(Code.NOT_UNDERSTOOD, line.unread, line.at)
-        elif line.lost:
-            wrong = Reason(Code.LINES_MISSING, line.lost, line.at)
-        elif not (
-            number is None
-            or line.skips
-            or (number in self.first if last is None else number == last + 1)
-        ):
-            gap = f"lines are missing before sequence number {number}"
-            wrong = Reason(Code.LINES_MISSING, gap, line.at)
+        self.closed = mark is Mark.STREAM_CLOSED
         if opens:
             self.opened = line.at
-        if follows:
+        elif afresh:
+            self.opened = None
+        wrong = None if afresh else self._wrong(line, last, then)
+        if begins:
             run = Reason(Code.NEW_RUN, "another run of the stream begins", line.at)
             return Step(wrong or run, True, closed and not (wrong or line.lost or line.unread))
         return _FINE if wrong is None else Step(wrong)
+
+    def _wrong(self, line: Line, last: int | None, then: int | None) -> Reason | None:
+        """What is wrong with a line that goes on from a number and a time, if anything."""
+        number, now, at = line.sequence, line.time_ns, line.at
+        if number is not None and last is not None and number <= last:
+            return Reason(Code.OUT_OF_ORDER, "sequence numbers of the stream go backwards", at)
+        if now is not None and then is not None and now < then:
+            return Reason(Code.TIME_BACKWARDS, "times of the stream go backwards", at)
+        if line.unread:
+            return Reason(Code.NOT_UNDERSTOOD, line.unread, at)
+        if line.lost:
+            return Reason(Code.LINES_MISSING, line.lost, at)
+        if number is None or line.skips:
+            return None
+        if number in self.first if last is None else number == last + 1:
+            return None
+        gap = f"lines are missing before sequence number {number}"
+        return Reason(Code.LINES_MISSING, gap, at)
 
     @property
     def cut(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from operator import attrgetter
@@ -19,12 +19,11 @@ from spec.events.canonical import Event
 from spec.events.fields import IDENTITY
 from spec.language.verdicts import Verdict, pool
 from spec.stream.codes import Code, Reason
-from spec.stream.generate import CLAIM, REQUEST, Values
+from spec.stream.generate import AT, CLAIM, REQUEST, Values
 from spec.stream.outcome import ClaimOutcome, Finding, absence, decide, names_of
-from spec.stream.pool import Block, Object
+from spec.stream.pool import Block, Object, Pool
 
 __all__ = [
-    "AT",
     "BEGINS",
     "TERMS",
     "UNSTATED",
@@ -43,12 +42,11 @@ _WATCHED: Final = frozenset(mode for mode in Mode if MODES[mode].constants["watc
 _EXPIRING: Final = Mode.EXPIRING
 _SATISFIED: Final = Verdict.SATISFIED
 _VIOLATED: Final = Verdict.VIOLATED
+_PENDING: Final = Verdict.PENDING
 _IDLE: Final = Finding(Verdict.UNEXERCISED)
 _KEPT: Final = 32
 """Scopes of requests that ended, kept for each claim for the sake of late reports."""
 
-AT: Final = {register.name: place for place, register in enumerate(CLAIM)}
-"""The place of each register of a claim."""
 _RESPONSIBLE: Final = AT["responsible"]
 _COMMITTED: Final = AT["committed"]
 
@@ -86,13 +84,9 @@ def verdicts_of(name: str) -> tuple[Verdict, ...]:
 
 
 @cache
-def _pending_of(mode: Mode | None, bundle: Bundle) -> tuple[frozenset[int], ...]:
-    """The states of each observer of a mode in which something is owed."""
-    found = (verdicts_of(name) for name in (() if mode is None else names_of(mode, bundle)))
-    return tuple(
-        frozenset(n for n, verdict in enumerate(each) if verdict is Verdict.PENDING)
-        for each in found
-    )
+def _pending_of(name: str) -> frozenset[int]:
+    """The states of an observer in which something is owed."""
+    return frozenset(at for at, verdict in enumerate(verdicts_of(name)) if verdict is _PENDING)
 
 
 class Stand(NamedTuple):
@@ -141,26 +135,31 @@ class Claim:
         stated_mode: the word by which its first event states one.
         other_mode: the word of a later event that states another; then nothing is concluded.
         obj: what it is on; one of its own until an object is stated.
+        placed: whether it was put on its object.
         start: the first position that its predicate needs; `threshold` how many it needs.
         owner: as its registration or its commitment states.
+        priority: as it is stated first; `disputed` whether another one is stated as well.
         asked: the duration that its registration asks for. `duration` and `footprint` (in blocks)
             are those of the commitment, and before it those that were asked for.
-        pressed: whether its entry ended while a request in hand was in a standing conflict.
-        placed: whether it was put on its object.
         known: whether a registry holds it, an auditor's or the runtime's.
         named: whether a report named it that presupposes a claim.
+        accepted: whether it was accepted; `retired` whether its owner, or its duration, ended it.
         took: the number of the event by which responsibility for it last began.
+        pressed: whether its entry ended while a request in hand was in a standing conflict.
         least: the earliest time at which its duration can be over; `end` when it is; `untimed` the
             place since which that is unknown; `elapsed` whether it is.
         early: whether its entry ended before its duration was over.
+        copies: in how many copies each tier has the claim, as stated without keys.
+        lost: blocks that it lost and no report named; None for a block without a known id.
+        waiting: the requests for which a restore of it is required.
         computed: the positions that were computed, since it was last away, while a request waited
             for its restore.
-        waiting: the requests for which a restore of it is required.
         routes: by request and kind of report, the facts not yet reported, the oldest first.
-        lost: blocks that it lost and no report named; None for a block without a known id.
-        copies: in how many copies each tier has the claim, as stated without keys.
-        period: the runs of the stream that began before it.
+        own: the scope of the claim itself; `requests` those of the requests that it follows.
+        kept: by obligation, the first breach of it, or else how it was satisfied.
         unclear: why nothing more is concluded of it; `open` the same of single obligations.
+        final: whether only a late report can change its verdict.
+        period: the runs of the stream that began before it.
     """
 
     claim_id: str
@@ -168,41 +167,44 @@ class Claim:
     mode: Mode | None = None
     stated_mode: str | None = None
     other_mode: str | None = None
+    # What it states.
     stated: dict[str, str] = field(default_factory=dict)
     obj: Object = field(default_factory=Object)
+    placed: bool = False
     start: int = 0
     threshold: int = UNSTATED
     owner: str | None = None
-    asked: str | None = None
-    duration: str | None = None
     priority: int | None = None
     disputed: bool = False
+    asked: str | None = None
+    duration: str | None = None
     footprint: int | None = None
-    placed: bool = False
+    # What became of it.
+    state: ClaimState = ClaimState.SUBMITTED
+    facts: Values = field(default_factory=lambda: [register.initial for register in CLAIM])
     known: bool = False
     named: bool = False
-    introduced: bool = False
     accepted: bool = False
     retired: bool = False
     took: int = 0
+    pressed: bool | None = False
     least: int | None = None
     end: int | None = None
     untimed: object = None
     elapsed: bool = False
     early: bool = False
-    pressed: bool | None = False
-    computed: set[int] = field(default_factory=set)
-    waiting: set[str] = field(default_factory=set)
-    routes: dict[tuple[str, Kind], list[Any]] = field(default_factory=dict)
-    lost: set[Block | None] = field(default_factory=set)
     copies: dict[str, int] = field(default_factory=dict)
-    state: ClaimState = ClaimState.SUBMITTED
-    facts: Values = field(default_factory=lambda: [register.initial for register in CLAIM])
+    # What is still to be reported of it.
+    lost: set[Block | None] = field(default_factory=set)
+    waiting: set[str] = field(default_factory=set)
+    computed: set[int] = field(default_factory=set)
+    routes: dict[tuple[str, Kind], list[Any]] = field(default_factory=dict)
+    # What its obligations came to.
     own: Scope = field(default_factory=lambda: Scope([r.initial for r in REQUEST], []))
     requests: OrderedDict[str, Scope] = field(default_factory=OrderedDict)
+    kept: dict[str, Finding] = field(default_factory=dict)
     unclear: Reason | None = None
     open: dict[str, Reason] = field(default_factory=dict)
-    left: dict[str, Finding] = field(default_factory=dict)
     final: bool = False
     period: int = 0
 
@@ -245,6 +247,11 @@ class Claim:
         return bool(self.facts[_RESPONSIBLE])
 
     @property
+    def committed(self) -> bool:
+        """Whether the claim has, or had, an entry."""
+        return bool(self.facts[_COMMITTED])
+
+    @property
     def size(self) -> int | None:
         """Blocks that it takes: what it declared, while the runtime is responsible.
 
@@ -266,19 +273,23 @@ class Claim:
     @property
     def live(self) -> bool:
         """Whether reports about it are owed (`spec.contract.ledgers.live`), and it goes on."""
-        if self.facts[_RESPONSIBLE] or not self.watched:
-            return bool(self.facts[_RESPONSIBLE])
-        waits = self.facts[AT["registered"]] and not self.facts[_COMMITTED]
-        return bool(waits and not self.retired)
+        if self.responsible or not self.watched:
+            return self.responsible
+        return bool(self.facts[AT["registered"]]) and not (self.committed or self.retired)
 
     @property
     def over(self) -> bool:
         """Whether it has ended: its entry, or the claim before there was an entry."""
-        if self.facts[_RESPONSIBLE]:
+        if self.responsible:
             return False
-        if self.watched and not self.facts[_COMMITTED]:
+        if self.watched and not self.committed:
             return self.retired or self.state is ClaimState.REFUSED
-        return self.state in TERMINAL or bool(self.facts[_COMMITTED])
+        return self.state in TERMINAL or self.committed
+
+    @property
+    def introduced(self) -> bool:
+        """Whether its terms were stated: by a registry, or by an acceptance."""
+        return self.known or self.accepted
 
     @property
     def entered(self) -> bool:
@@ -302,6 +313,33 @@ class Claim:
         """Whether responsibility ends at its duration."""
         return self.mode is _EXPIRING
 
+    # What is held of it.
+
+    def lead_in(self, pool: Pool) -> int:
+        """Contiguous blocks that the GPU holds from the start of its predicate."""
+        return pool.lead(self.obj, self.start, self.extent)
+
+    def is_stored_in(self, pool: Pool) -> bool:
+        """Whether the tiers have a copy of all that its predicate needs."""
+        return any(self.copies.values()) or all(
+            map(pool.in_tiers, pool.needs(self.obj, self.start, self.start + self.threshold))
+        )
+
+    def is_restorable_from(self, pool: Pool) -> bool:
+        """Whether all that its predicate needs is on the GPU or in a tier."""
+        return any(self.copies.values()) or (
+            pool.lead(self.obj, self.start, self.extent, tiers=True) >= self.threshold
+        )
+
+    # What events state of it.
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether its object and its predicate are stated."""
+        return "predicate" in self.stated and not self.stated.keys().isdisjoint(
+            ("cache_identity", "object_id")
+        )
+
     def binds(self, stated: Mapping[str, str]) -> bool:
         """Whether this is the object that the claim was first bound to."""
         return all(self.stated.get(name, value) == value for name, value in stated.items())
@@ -319,7 +357,6 @@ class Claim:
             self.needs(stated["predicate"])
         if event.kind not in TERMS:
             return ""
-        self.introduced = True
         why = self._differs(event)
         if event.kind is not Kind.CLAIM_ACCEPTED:
             self.owner = self.owner or event.owner_scope
@@ -341,28 +378,25 @@ class Claim:
             return
         if commits:
             self.footprint = event.footprint
-        elif not self.facts[_COMMITTED]:
+        elif not self.committed:
             self.footprint = max(self.footprint or 0, event.footprint)
 
     def _differs(self, event: Event) -> str:
         self.disputed |= self.priority is not None and event.priority not in (None, self.priority)
-        stated = self.asked, event.duration
-        again = event.kind is Kind.CLAIM_REGISTERED and None not in stated
-        if again and len({duration_of(each or "") for each in stated}) > 1:
+        kind, duration, owner = event.kind, event.duration, event.owner_scope
+        again = kind is Kind.CLAIM_REGISTERED and self.asked and duration
+        if again and duration_of(self.asked or "") != duration_of(duration or ""):
             return "two durations of the claim are asked for"
-        if (
-            event.kind is not Kind.CLAIM_ACCEPTED
-            and len({self.owner, event.owner_scope} - {None}) > 1
-        ):
+        if kind is not Kind.CLAIM_ACCEPTED and len({self.owner, owner} - {None}) > 1:
             return "two owners of the claim are stated"
         return ""
 
     # Scopes.
 
-    def scopes(self) -> Iterator[tuple[str | None, Scope]]:
+    @property
+    def scopes(self) -> list[Scope]:
         """The claim itself, and each request that is followed."""
-        yield None, self.own
-        yield from self.requests.items()
+        return [self.own, *self.requests.values()]
 
     def follow(self, request: str, facts: Values) -> Scope:
         """Follow a request from now on: its observers stand where the claim's do."""
@@ -409,16 +443,16 @@ class Claim:
                 continue
             verdict = verdicts_of(name)[stand.state]
             self.keep(name, verdict, stand)
-            if verdict is Verdict.PENDING and not stand.moved_as(own):
+            if verdict is _PENDING and not stand.moved_as(own):
                 text = f"request {request} ended, and what it owed was never settled"
                 self.leave_open(name, Reason(Code.REQUEST_FORGOTTEN, text, stand.at))
 
     def keep(self, name: str, verdict: Verdict, stand: Stand) -> None:
         """What an observer came to stays, though its state is left; the first of the heaviest."""
-        if name in self.left and (verdict is _SATISFIED or self.left[name].verdict is _VIOLATED):
+        if name in self.kept and (verdict is _SATISFIED or self.kept[name].verdict is _VIOLATED):
             return
         if verdict is _VIOLATED or (verdict is _SATISFIED and stand.exercised):
-            self.left[name] = Finding(verdict, stand.at, stand.rule)
+            self.kept[name] = Finding(verdict, stand.at, stand.rule)
 
     # What it came to.
 
@@ -443,8 +477,8 @@ class Claim:
         return not any(not scope.ended or self._pending(scope) for scope in self.requests.values())
 
     def _pending(self, scope: Scope) -> bool:
-        for states, stand in zip(_pending_of(self.mode, self.bundle), scope.stands, strict=True):
-            if stand is not None and stand.state in states:
+        for name, stand in zip(self.names, scope.stands, strict=True):
+            if stand is not None and stand.state in _pending_of(name):
                 return True
         return False
 
@@ -453,7 +487,7 @@ class Claim:
 
         What was satisfied stays so when its state is left. Of several breaches the first counts.
         """
-        scopes = [scope for _, scope in self.scopes()]
+        scopes = self.scopes
         return {
             name: self._found(name, [scope.stands[place] for scope in scopes])
             for place, name in enumerate(self.names)
@@ -461,11 +495,11 @@ class Claim:
 
     def _found(self, name: str, stands: Sequence[Stand | None]) -> Finding:
         found = [_finding(name, stand) for stand in stands if stand is not None]
-        if (kept := self.left.get(name)) is not None:
-            found.insert(0 if kept.verdict is Verdict.VIOLATED else 1, kept)
+        if (kept := self.kept.get(name)) is not None:
+            found.insert(0 if kept.verdict is _VIOLATED else 1, kept)
         verdict = found[0].verdict if len(found) == 1 else pool(each.verdict for each in found)
         reason = self.unclear or self.open.get(name)
-        if reason is not None and verdict is not Verdict.VIOLATED:
+        if reason is not None and verdict is not _VIOLATED:
             return Finding(Verdict.INCONCLUSIVE, reason.at, None, reason)
         return next(each for each in found if each.verdict is verdict)
 

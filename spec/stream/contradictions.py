@@ -14,12 +14,11 @@ from spec.stream.breaks import Contradiction
 from spec.stream.codes import Code
 from spec.stream.durations import Durations
 from spec.stream.facts import FACTS_ABOUT_BLOCKS
-from spec.stream.fields import FIELDS, Moment
 from spec.stream.generate import assumed
 
 if TYPE_CHECKING:
-    from spec.stream.breaks import Line
     from spec.stream.claim import Claim
+    from spec.stream.fields import Moment
 
 __all__ = ["check", "check_reuse"]
 
@@ -28,18 +27,18 @@ _ELAPSED: Final = Kind.DURATION_ELAPSED
 _LOOKUP: Final = Kind.PREFIX_LOOKUP
 
 
-def check(at: Moment, line: Line) -> None:
+def check(at: Moment) -> None:
     """Compare a fact with those before it, where the stream observes what they rest on.
 
     Raises:
         Contradiction: they contradict.
     """
     kind = at.kind
-    for claim in at.mine:
+    for claim in at.concerns:
         if claim in at.direct or kind not in FACTS_ABOUT_BLOCKS:
             _check_entry(at, claim)
-            if kind is _ELAPSED and kind not in line.derived:
-                Durations.check(claim, line.time_ns)
+            if kind is _ELAPSED and kind not in at.line.derived:
+                Durations.check(claim, at.line.time_ns)
     if kind is _LOOKUP and at.event.held is not None and at.observes >= BLOCKS_GONE:
         for claim in at.direct:
             if "predicate" in claim.stated and not claim.over:
@@ -58,7 +57,7 @@ def check_reuse(at: Moment) -> None:
         found = claim.threshold
         if at.request is not None:
             found = min(found, at.request.found.get(claim.claim_id, found))
-        if FIELDS["lead"](at, claim) < found:
+        if claim.lead_in(at.run.pool) < found:
             text = "facts contradict: what is reused is not held"
             raise Contradiction(Code.REUSE_NOT_HELD, text)
 
@@ -70,7 +69,7 @@ def _check_entry(at: Moment, claim: Claim) -> None:
         return
     if at.kind is Kind.STORE_FINISHED and event.contents:
         return
-    fields = {"mine": at.mine[claim][0], "footprint": event.footprint}
+    fields = {"mine": at.concerns[claim].mine, "footprint": event.footprint}
     # One assumption reads the threshold. It is about blocks: groups may need more or fewer.
     needed = at.run.pool.size(claim.start, claim.start + claim.threshold)
     for assumption, rests_on, holds in assumptions:
@@ -84,7 +83,7 @@ def _check_entry(at: Moment, claim: Claim) -> None:
 def _check_look_up(at: Moment, claim: Claim) -> None:
     """A look-up finds what is held, as far as its prompt could use it."""
     event, found = at.event, at.event.held or 0
-    held, why, pool = FIELDS["lead"](at, claim), "", at.run.pool
+    held, why, pool = claim.lead_in(at.run.pool), "", at.run.pool
     if event.asked is None:
         if found < held:
             why = "a look-up finds less than is held, and does not state what it asked for"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from spec.claims.states import Mode
 from spec.events.alphabet import Kind
 from spec.stream.breaks import Contradiction
-from spec.stream.claim import AT, duration_of
+from spec.stream.claim import duration_of
 from spec.stream.codes import Code, Reason
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Durations:
             number: of the event.
         """
         commits = event.kind is Kind.CLAIM_COMMITTED
-        if claim.facts[AT["committed"]] and not commits:
+        if claim.committed and not commits:
             if event.duration and claim.end is None and claim.untimed is None:
                 claim.untimed = line.at  # the entry has no duration, or another one
             return
@@ -78,8 +78,7 @@ class Durations:
         """The next claim whose duration is over by a time, the earliest end first."""
         while self.ends and self.ends[0][0] <= now:
             end, _, claim = heappop(self.ends)
-            due = claim in self.timed and claim.end == end
-            if due and claim.untimed is None and not claim.elapsed:
+            if claim in self.timed and claim.end == end and claim.untimed is None:
                 return claim
         return None
 

@@ -2,46 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Final
+from collections import defaultdict
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Final
 
 from spec.claims.predicates import MAX_BLOCKS
-from spec.events.alphabet import Kind
+from spec.events.alphabet import BLOCKS_GONE, Kind
 from spec.events.canonical import Event
 from spec.stream.breaks import Contradiction
-from spec.stream.capacity import Capacity
-from spec.stream.claim import AT, Claim
 from spec.stream.codes import Code
-from spec.stream.objects import Objects
+from spec.stream.generate import AT
 from spec.stream.pool import FULL, GPU, Block, Key, Object, Pool, Touch
+
+if TYPE_CHECKING:
+    from spec.stream.capacity import Capacity
+    from spec.stream.claim import Claim
+    from spec.stream.objects import Objects
 
 __all__ = ["FACTS_ABOUT_BLOCKS", "Effect", "Facts", "of_tier"]
 
-_STORES: Final = frozenset({Kind.STORE_FINISHED, Kind.HOST_COPY_FOUND})
-_USES: Final = frozenset({Kind.PREFIX_LOOKUP, Kind.PREFIX_REUSED, Kind.LOAD_FAILED})
-_ROUTES: Final = frozenset({Kind.REQUEST_ROUTED, Kind.REUSE_SERVED})
-_GONE: Final = frozenset({Kind.BLOCK_EVICTED, Kind.BLOCK_LOST})
 _CACHED: Final = Kind.BLOCK_CACHED
 _LOADED: Final = Kind.LOAD_FINISHED
+_STORES: Final = frozenset({Kind.STORE_FINISHED, Kind.HOST_COPY_FOUND})
+_COPIES: Final = _STORES | {Kind.HOST_COPY_LOST}
+_OF_GPU: Final = BLOCKS_GONE | {_CACHED}
+FACTS_ABOUT_BLOCKS: Final = frozenset(
+    {
+        *(*_OF_GPU, *_COPIES, _LOADED, Kind.LOAD_FAILED),
+        *(Kind.PREFIX_LOOKUP, Kind.PREFIX_REUSED, Kind.REQUEST_ROUTED, Kind.REUSE_SERVED),
+    }
+)
 _MOST_LOADED: Final = 2**20
 """The most blocks of a load of which their number alone is stated."""
 _HOST: Final = "cpu"
 """The tier of facts that state none."""
-
-_OF_GPU: Final = _GONE | {_CACHED}
-FACTS_ABOUT_BLOCKS: Final = (
-    _STORES | _USES | _ROUTES | _GONE | {_CACHED, _LOADED, Kind.HOST_COPY_LOST}
-)
-
 
 _IN_TIERS: Final = {
     Kind.BLOCK_CACHED: Kind.STORE_FINISHED,
     Kind.BLOCK_EVICTED: Kind.HOST_COPY_LOST,
     Kind.BLOCK_LOST: Kind.HOST_COPY_LOST,
 }
-
-
-_COPIES: Final = _STORES | {Kind.HOST_COPY_LOST}
 _STATED: Final = tuple({*Event.__struct_fields__} - {"kind"})
 
 
@@ -58,18 +58,17 @@ def _is_gpu(tier: str | None) -> bool:
 
 
 class Effect:
-    """What a fact means: the claims that it names or means, and what it did to each."""
+    """An event, and what it means for claims if it is a fact about blocks.
 
-    def __init__(self) -> None:
+    Attributes:
+        direct: the claims that it names or means, and not only shares content with.
+        touched: what it did to the blocks of claims.
+    """
+
+    def __init__(self, event: Event) -> None:
+        self.event, self.kind = event, event.kind
         self.direct: set[Claim] = set()
-        self.touched: dict[Claim, Touch] = {}
-
-    def touch(self, claim: Claim) -> Touch:
-        """What it did to one claim."""
-        found = self.touched.get(claim)
-        if found is None:
-            found = self.touched[claim] = Touch()
-        return found
+        self.touched: dict[Claim, Touch] = defaultdict(Touch)
 
 
 class Facts:
@@ -78,40 +77,39 @@ class Facts:
     def __init__(self, pool: Pool, objects: Objects, capacity: Capacity) -> None:
         self._pool, self._objects, self._capacity = pool, objects, capacity
 
-    def take(self, event: Event, claim: Claim | None) -> Effect:
-        """What one fact about blocks did.
+    def take(self, at: Effect, claim: Claim | None) -> None:
+        """Take one fact about blocks; `at.direct` and `at.touched` become what it means for claims.
 
         Args:
             claim: the one that it names.
         """
-        effect, kind, pool = Effect(), event.kind, self._pool
+        event, kind, pool = at.event, at.kind, self._pool
         self._check(event)
         obj = claim.obj if claim is not None else self._objects.meant(event)
         if claim is not None:
-            effect.direct.add(claim)
+            at.direct.add(claim)
         elif obj is not None:
-            effect.direct.update(self._objects.on.get(obj, ()))
+            at.direct.update(self._objects.on.get(obj, ()))
         keys = self._keys(event, claim, obj)
         if obj is None and kind not in _OF_GPU:
-            self._named_by_blocks(event, keys, effect)
+            self._named_by_blocks(at, keys)
         pool.changed.clear()
-        if kind in _GONE:
-            self._gone(event, claim, obj, keys, effect)
+        if kind in BLOCKS_GONE:
+            self._gone(at, claim, obj, keys)
         elif kind is _CACHED:
-            self._cached(event, keys, effect)
+            self._cached(at, keys)
         elif kind is _LOADED:
-            self._loaded(event, keys, effect)
+            self._loaded(at, keys)
         elif kind in _STORES:
-            self._stored(event, keys, effect)
+            self._stored(at, keys)
         elif kind in _COPIES:
-            self._copy_lost(event, keys, effect)
+            self._copy_lost(at, keys)
         for tier, key in pool.changed:
             gained = tier == GPU and pool.on_gpu(key)
             for owner, position in self._owners(key):
-                touch = effect.touch(owner)
+                touch = at.touched[owner]
                 if tier == GPU:
                     (touch.gained if gained else touch.lost).add(position)
-        return effect
 
     def _check(self, event: Event) -> None:
         """A fact is about a group that the stream has, and a copy about another tier."""
@@ -131,14 +129,18 @@ class Facts:
             return found
         return [(c, at) for c, at in found if at >= group.needs(c.start, c.stop).start]
 
-    def _named_by_blocks(self, event: Event, keys: list[Key], effect: Effect) -> None:
+    def _counts(self, key: Key) -> bool:
+        """Whether a claim of which reports are owed may need a key."""
+        return any(claim.live for claim, _ in self._owners(key))
+
+    def _named_by_blocks(self, at: Effect, keys: list[Key]) -> None:
         """The fact means the claims that hold the keys or the blocks that it states."""
-        known = [*keys, *self._of_blocks(event)]
+        known = [*keys, *self._of_blocks(at.event)]
         for key in known:
-            effect.direct.update(owner for owner, _ in self._objects.owners(key))
-        if not (known or event.tier):
+            at.direct.update(owner for owner, _ in self._objects.owners(key))
+        if not (known or at.event.tier):
             what = "names no claim, object or key, and no known block"
-            raise Contradiction(Code.NOTHING_NAMED, f"{event.kind} {what}")
+            raise Contradiction(Code.NOTHING_NAMED, f"{at.kind} {what}")
 
     def _keys(self, event: Event, claim: Claim | None, obj: Object | None) -> list[Key]:
         """The keys that a fact states, by their names or by positions of what it is about."""
@@ -165,31 +167,28 @@ class Facts:
 
     # The GPU.
 
-    def _cached(self, event: Event, keys: list[Key], effect: Effect) -> None:
+    def _cached(self, at: Effect, keys: list[Key]) -> None:
         if keys:
-            self._place(keys, event.block_ids, effect)
+            self._place(at, keys)
         else:
-            for block in event.block_ids:
-                self._put(None, block, effect)
+            for block in at.event.block_ids:
+                self._put(at, None, block)
 
-    def _place(self, keys: list[Key], blocks: tuple[Block, ...], effect: Effect) -> None:
+    def _place(self, at: Effect, keys: list[Key]) -> None:
+        blocks = at.event.block_ids
         for place, key in enumerate(keys):
-            self._put(key, blocks[place] if place < len(blocks) else None, effect)
-            if isinstance(key.of, Object):
-                key.of.places.add((key.group, int(key.name)))
+            self._put(at, key, blocks[place] if place < len(blocks) else None)
+            _note_place(key)
 
-    def _put(self, key: Key | None, block: Block | None, effect: Effect) -> None:
+    def _put(self, at: Effect, key: Key | None, block: Block | None) -> None:
         """A block holds a key from now on. If a claim counts on what it held, both are one."""
         before = None if block is None else self._pool.blocks.get(block)
-        news = before is not None and before != key
-        if before is not None and news and any(c.live for c, _ in self._owners(before)):
-            self._unite(before, key, block, effect)
-        else:
+        if before is None or before == key or not self._counts(before):
             self._pool.place(key, block)
+        elif key is not None:
+            self._unite(at, before, key, block)
 
-    def _unite(self, before: Key, key: Key | None, block: Block | None, effect: Effect) -> None:
-        if key is None:
-            return
+    def _unite(self, at: Effect, before: Key, key: Key, block: Block | None) -> None:
         objects = (each.of for each in (before, key) if isinstance(each.of, Object))
         claims = [claim for obj in objects for claim in self._objects.on.get(obj, ())]
         try:
@@ -201,48 +200,50 @@ class Facts:
         position = int(key.name if key.of is obj else before.name)
         for owner in self._objects.on.get(obj, ()):
             if position < owner.extent:
-                effect.touch(owner).gained.add(position)
+                at.touched[owner].gained.add(position)
 
-    def _loaded(self, event: Event, keys: list[Key], effect: Effect) -> None:
+    def _loaded(self, at: Effect, keys: list[Key]) -> None:
         """A load brought copies back; raises Contradiction if no tier has them."""
+        event = at.event
         if not keys and len(known := self._of_blocks(event)) == len(event.block_ids):
             keys = known
         if not keys and event.held != 0:
-            self._load_whole(effect)
+            self._load_whole(at)
+        copied = any(any(claim.copies.values()) for claim in at.direct)
         for key in keys:
-            counts = effect.direct or self._objects.owners(key)
-            if counts and not (self._pool.in_tiers(key) or self._has_copy(effect)):
+            counts = at.direct or self._objects.owners(key)
+            if counts and not (copied or self._pool.in_tiers(key)):
                 text = "facts contradict: a load is of blocks of which no tier has a copy"
                 raise Contradiction(Code.COPY_NOT_THERE, text)
-        self._place(keys, event.block_ids, effect)
+        self._place(at, keys)
         for key in keys:
             for owner, position in self._owners(key):
-                effect.touch(owner).brought.add(position)
+                at.touched[owner].brought.add(position)
 
     @staticmethod
-    def _has_copy(effect: Effect) -> bool:
-        return any(any(claim.copies.values()) for claim in effect.direct)
-
-    def _load_whole(self, effect: Effect) -> None:
+    def _load_whole(at: Effect) -> None:
         """A load does not state what it brought: that is known only of what is there already."""
-        for claim in effect.direct:
+        for claim in at.direct:
             if not claim.over and claim.facts[AT["lead"]] < claim.threshold:
                 text = "a load does not state which blocks it brought back"
                 raise Contradiction(Code.UNCLEAR_AMOUNT, text)
 
-    def _gone(
-        self, event: Event, claim: Claim | None, obj: Object | None, keys: list[Key], effect: Effect
-    ) -> None:
-        """Blocks of the GPU are gone."""
-        if not event.block_ids and not keys:
-            self._all_gone(claim, obj)
-            return
-        for place in range(max(len(event.block_ids), len(keys))):
-            block = event.block_ids[place] if place < len(event.block_ids) else None
-            key = keys[place] if place < len(keys) else None
-            self._free(block, key, effect, whose=obj is not None)
+    def _gone(self, at: Effect, claim: Claim | None, obj: Object | None, keys: list[Key]) -> None:
+        """Blocks of the GPU are gone: those that are stated, or all of a claim, an object or the
+        GPU.
+        """
+        blocks = at.event.block_ids
+        if blocks or keys:
+            for block, key in zip_longest(blocks, keys):
+                self._free(at, block, key, whose=obj is not None)
+        elif obj is None:
+            self._pool.clear(GPU)
+        else:
+            most = MAX_BLOCKS if claim is None else claim.extent
+            for key in self._keys_of(obj, most):
+                self._pool.free_all(key)
 
-    def _free(self, block: Block | None, key: Key | None, effect: Effect, *, whose: bool) -> None:
+    def _free(self, at: Effect, block: Block | None, key: Key | None, *, whose: bool) -> None:
         """A block is gone. If its content is stated, it is what the block held.
 
         Args:
@@ -252,84 +253,76 @@ class Facts:
         if block is None:
             if key is not None:
                 pool.free_all(key)
-            return
-        if block in pool.blocks:
+        elif block in pool.blocks:
             held = pool.free(block)
-            if held is not None:
-                for owner, _ in self._owners(held):
-                    effect.touch(owner).blocks.add(block)
-            if key is not None and held is not None and held != key:
+            for owner, _ in () if held is None else self._owners(held):
+                at.touched[owner].blocks.add(block)
+            if None not in (key, held) and held != key:
                 text = f"facts contradict: block {block} did not hold what is said to be gone"
                 raise Contradiction(Code.BLOCK_NOT_HELD, text)
         elif key is not None and pool.free_unnamed(key):
-            pass
-        elif whose or any(c.live for each in pool.unnamed for c, _ in self._owners(each)):
+            return
+        elif whose or any(map(self._counts, pool.unnamed)):
             text = f"facts contradict: block {block} is gone, and no event stated that it was held"
             raise Contradiction(Code.BLOCK_NOT_HELD, text)
 
-    def _all_gone(self, claim: Claim | None, obj: Object | None) -> None:
-        """All blocks of a claim, of an object or of the GPU are gone."""
-        pool = self._pool
-        if obj is None:
-            pool.clear(GPU)
-            return
-        most = MAX_BLOCKS if claim is None else claim.extent
+    def _keys_of(self, obj: Object, most: int) -> list[Key]:
+        """The keys of an object of which a block may be held, of so many positions at most."""
         named = range(min(len(obj.contents), most))
-        for key in [obj.key(g, at) for g in pool.groups for at in named]:
-            pool.free_all(key)
-        for group, at in sorted(obj.places):
-            if at < most:
-                pool.free_all(obj.key(group, at))
+        places = sorted(place for place in obj.places if place[1] < most)
+        keys = [obj.key(group, at) for group in self._pool.groups for at in named]
+        return [*keys, *(obj.key(group, at) for group, at in places)]
 
     # Tiers.
 
-    def _stored(self, event: Event, keys: list[Key], effect: Effect) -> None:
-        once = event.kind is Kind.HOST_COPY_FOUND
+    def _stored(self, at: Effect, keys: list[Key]) -> None:
+        """A tier has copies of keys, or of all of a claim; blocks of the GPU say what was stored
+        from them, and not which copy was found.
+        """
+        event, once = at.event, at.kind is Kind.HOST_COPY_FOUND
         tier = event.tier or _HOST
         if event.block_ids and not keys:
             keys = [] if once else self._of_blocks(event)
-            self._named_by_keys(event, keys)
-        if keys:
-            self._add_copies(tier, keys, at_least_one=once)
-            return
-        for claim in effect.direct:
+            _check_content(event, keys)
+        for key in keys:
+            self._pool.copy(tier, key, at_least_one=once)
+            _note_place(key)
+        for claim in () if keys else at.direct:
             count = claim.copies.get(tier, 0)
             claim.copies[tier] = max(count, 1) if once else count + 1
 
-    @staticmethod
-    def _named_by_keys(event: Event, keys: list[Key]) -> None:
-        """Blocks of the GPU name what is stored from them, and no copy that was there before."""
-        if not keys:
-            text = f"the blocks of {event.kind} do not say which content is meant"
-            raise Contradiction(Code.NOTHING_NAMED, text)
-
-    def _add_copies(self, tier: str, keys: Iterable[Key], *, at_least_one: bool) -> None:
-        for key in keys:
-            self._pool.copy(tier, key, at_least_one=at_least_one)
-            if isinstance(key.of, Object):
-                key.of.places.add((key.group, int(key.name)))
-
-    def _copy_lost(self, event: Event, keys: list[Key], effect: Effect) -> None:
+    def _copy_lost(self, at: Effect, keys: list[Key]) -> None:
+        event = at.event
         tier = event.tier or _HOST
         if event.block_ids:
-            self._named_by_keys(event, keys)
-        if event.tier is not None and not (keys or effect.direct):
-            self._tier_lost(tier, effect)
+            _check_content(event, keys)
+        if event.tier is not None and not (keys or at.direct):
+            self._tier_lost(at, tier)
             return
         for key in keys:
             self._pool.drop(tier, key)
-        if keys:
-            return
-        for claim in effect.direct:
+        for claim in () if keys else at.direct:
             if not claim.copies.get(tier, 0):
                 text = "facts contradict: a copy is lost that was not there"
                 raise Contradiction(Code.COPY_NOT_THERE, text)
             claim.copies[tier] -= 1
 
-    def _tier_lost(self, tier: str, effect: Effect) -> None:
+    def _tier_lost(self, at: Effect, tier: str) -> None:
         """A tier lost all that it had."""
         self._pool.clear(tier)
         for claims in self._objects.on.values():
             for claim in claims:
                 if claim.copies.pop(tier, 0):
-                    effect.direct.add(claim)
+                    at.direct.add(claim)
+
+
+def _note_place(key: Key) -> None:
+    """An object remembers of which positions something was held before their content is stated."""
+    if isinstance(key.of, Object):
+        key.of.places.add((key.group, int(key.name)))
+
+
+def _check_content(event: Event, keys: list[Key]) -> None:
+    if not keys:
+        text = f"the blocks of {event.kind} do not say which content is meant"
+        raise Contradiction(Code.NOTHING_NAMED, text)

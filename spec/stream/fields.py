@@ -9,63 +9,83 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from operator import attrgetter
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from spec.claims.states import Mode
 from spec.contract.facts import facts_behind
 from spec.contract.ledgers import was
 from spec.contract.vocabulary import EVENT_FIELDS
-from spec.events.alphabet import FACTS, Kind
+from spec.events.alphabet import Kind
 from spec.events.fields import ROUTE_REPORTS, RUNTIME
 from spec.stream.capacity import Blame, Capacity
-from spec.stream.claim import AT, Claim, duration_of
-from spec.stream.pool import Touch
+from spec.stream.claim import Claim, duration_of
+from spec.stream.facts import Effect
+from spec.stream.generate import AT
+from spec.stream.request import OF_REQUESTS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Set
 
     from spec.events.canonical import Event
+    from spec.stream.breaks import Line
     from spec.stream.request import Request
     from spec.stream.run import Run
 
-__all__ = ["FIELDS", "Moment", "number", "route_value"]
+__all__ = ["FIELDS", "NO_CONCERN", "Concern", "Moment", "number", "route_value"]
 
 _ON_COPIES: Final = facts_behind(was.host)
 _OUTCOMES: Final = frozenset({"refusal", "demotion", "expiry", "harm"})
+_CACHED: Final = Kind.BLOCK_CACHED
 
 
-_UNTOUCHED: Final[Mapping[Claim, Touch]] = MappingProxyType({})
+class Concern(NamedTuple):
+    """How an event concerns a claim: whether it is about the claim's object, and names the claim.
+
+    An auditor's report is about claims on the object that it does not name. A report that names a
+    claim with another object is not about that claim's.
+    """
+
+    mine: bool = True
+    named: bool = True
 
 
-class Moment:
+NO_CONCERN: Final = Concern(mine=False, named=False)
+
+
+class Moment(Effect):
     """An event with the state of its run: blocks as they are after it, the rest as before.
 
     Attributes:
+        line: the line that states it; `place` is the place of that line.
+        number: of the event in its stream.
         request: the one that it names.
         observes: the kinds of facts of which the stream states each one.
-        place: the place of its line.
-        direct: the claims that it names or means, and not only shares content with.
-        touched: what it did to the blocks of claims.
-        mine: the claims that it is about, each with whether it is its own, and is named.
         here: the requests that it belongs to; of those in `perhaps` that is unknown.
+        concerns: the claims that it is about or names.
         moved: the claims of which an observer moved.
     """
 
     def __init__(
         self,
         event: Event,
+        line: Line,
+        number: int,
         run: Run,
-        request: Request | None = None,
-        observes: Set[Kind] = FACTS,
-        place: object = None,
+        request: Request | None,
+        observes: Set[Kind],
     ) -> None:
-        self.event, self.kind, self.run = event, event.kind, run
-        self.request, self.observes, self.place = request, observes, place
-        self.direct: Set[Claim] = frozenset()
-        self.touched: Mapping[Claim, Touch] = _UNTOUCHED
-        self.mine: dict[Claim, tuple[bool, bool]] = {}
+        super().__init__(event)
+        self.line, self.place = line, line.at
+        self.number, self.run, self.request, self.observes = number, run, request, observes
         self.here: Collection[str] = ()
         self.perhaps: Collection[str] = ()
+        name = event.request_id
+        if name is not None:
+            self.here = (name,) if self.kind in OF_REQUESTS else ()
+        elif self.kind is _CACHED and not event.found:
+            hands = run.requests.in_hand.keys()
+            self.here, self.perhaps = (hands, ()) if len(hands) == 1 else ((), hands)
+        self.concerns: dict[Claim, Concern] = {}
         self.moved: dict[Claim, None] = {}
 
     @cached_property
@@ -122,159 +142,73 @@ class Moment:
         return frozenset() if self.request is None else self.request.failed
 
 
-# Whom it concerns.
+_Field: TypeAlias = Callable[[Moment, Claim], Any]
+
+# The vocabulary says what each field means; a docstring says what that leaves open.
 
 
-def mine(at: Moment, claim: Claim) -> bool:
-    """Whether the event concerns the claim's object, or the claim by name."""
-    return at.mine.get(claim, (False, False))[0]
-
-
-def named(at: Moment, claim: Claim) -> bool:
-    """Whether the event names the claim's id."""
-    return at.mine.get(claim, (False, False))[1]
-
-
-# Blocks, and ranks.
-
-
-def lead(at: Moment, claim: Claim) -> int:
-    """Contiguous blocks held from the predicate's start, after the event."""
-    return at.run.pool.lead(claim.obj, claim.start, claim.extent)
-
-
-def stored(at: Moment, claim: Claim) -> bool:
-    """Whether the tiers have a copy of all that the predicate needs, after the event."""
-    if any(claim.copies.values()):
-        return True
-    if "predicate" not in claim.stated:
-        return False
-    needed = at.run.pool.needs(claim.obj, claim.start, claim.start + claim.threshold)
-    return all(map(at.run.pool.in_tiers, needed))
-
-
-def restorable(at: Moment, claim: Claim) -> bool:
-    """Whether all that the predicate needs is on the GPU or in a tier, after the event."""
-    if any(claim.copies.values()):
-        return True
-    if "predicate" not in claim.stated:
-        return False
-    return at.run.pool.lead(claim.obj, claim.start, claim.extent, tiers=True) >= claim.threshold
-
-
-def covers(at: Moment, claim: Claim) -> bool:
-    """Whether the look-up asked for all blocks that the predicate needs."""
+def _covers(at: Moment, claim: Claim) -> bool:
     asked = at.event.asked
     return asked is not None and claim.start + claim.threshold <= asked
 
 
-def breaks(at: Moment, claim: Claim) -> bool:
-    """Whether the predicate is false after the event; of a claim that is over, at its end."""
-    held = claim.facts[AT["lead"]] if claim.final else lead(at, claim)
+def _breaks(at: Moment, claim: Claim) -> bool:
+    """Of a claim that is over: whether the predicate was false at its end."""
+    held = claim.facts[AT["lead"]] if claim.final else claim.lead_in(at.run.pool)
     return bool(held < claim.threshold)
 
 
-def new_loss(at: Moment, claim: Claim) -> bool:
-    """Whether the blocks reported lost were lost and in no earlier report."""
+def _new_loss(at: Moment, claim: Claim) -> bool:
     return bool(claim.lost) and (None in claim.lost or claim.lost.issuperset(at.event.block_ids))
 
 
-def lower_priority_available(at: Moment, claim: Claim) -> bool | None:
-    """Whether a claim of lower priority had a block to evict instead; None: unknown."""
-    return at.run.ranks.lower_available(at.event, at.touched, claim) if mine(at, claim) else False
+def _lower_priority_available(at: Moment, claim: Claim) -> bool | None:
+    mine = at.concerns.get(claim, NO_CONCERN).mine
+    return at.run.ranks.lower_available(at.event, at.touched, claim) if mine else False
 
 
-# Capacity.
-
-
-def overstates(at: Moment, claim: Claim) -> bool | None:
-    """Whether the acceptance states more blocks or a longer duration than the commitment.
-
-    An acceptance that states no duration leaves the one that was asked for.
-    """
+def _overstates(at: Moment, claim: Claim) -> bool | None:
+    """An acceptance that states no duration leaves the one that was asked for."""
     event, held = at.event, claim.facts[AT["footprint"]]
-    if event.restated or not claim.facts[AT["committed"]]:
+    if event.restated or not claim.committed:
         return False
     if event.footprint is not None and held is not None and held < event.footprint:
         return True
     return _is_longer(event.duration or claim.asked, claim.duration)
 
 
-def rest(at: Moment, claim: Claim) -> int | None:
-    """The blocks of the other responsible claims of the pool, each block once."""
-    return _rest(at.run.capacity, claim)
+def _is_longer(stated: str | None, held: str | None) -> bool | None:
+    """Whether a duration is longer than another, if both are stated; None if their units differ."""
+    if stated is None or held is None:
+        return False
+    one, other = duration_of(stated), duration_of(held)
+    return one.exact > other.exact if one.unit is other.unit else None
 
 
-def rest_since_arrival(at: Moment, claim: Claim) -> int | None:
-    """The same for the claims that were responsible since the request arrived."""
-    return _rest(at.since, claim)
-
-
-def _rest(capacity: Capacity, claim: Claim) -> int | None:
-    total = capacity.total
-    return None if total is None else total - capacity.alone(claim)
-
-
-def shared(at: Moment, claim: Claim) -> int:
-    """The claim's blocks that `rest` counts as well; at the end, `rest_since_arrival`."""
+def _shared(at: Moment, claim: Claim) -> int:
     ends = at.event.kind is Kind.REQUEST_FINISHED
     capacity = at.since if ends else at.run.capacity
     return capacity.size(claim) - capacity.alone(claim)
 
 
-# Blame.
-
-
-def shared_unblamed(at: Moment, claim: Claim) -> int | None:
-    """The claim's blocks that responsible claims have which the event does not name."""
+def _shared_unblamed(at: Moment, claim: Claim) -> int | None:
     return None if at.unknown else at.run.capacity.beside(claim, at.blame.named)
 
 
-def blamed_rest(at: Moment, claim: Claim) -> int | None:
-    """The blocks that the other named claims free without this one."""
-    return None if at.unknown else at.blame.rest(claim)
-
-
-def blamed_least(at: Moment, claim: Claim) -> int | None:
-    """The blocks that only one other named claim frees, for the one that frees least."""
-    return None if at.unknown else at.blame.least(claim)
-
-
-def invalid_blocker(at: Moment, claim: Claim) -> bool | None:
-    """Whether another blocking id is not responsible here, or frees nothing."""
+def _invalid_blocker(at: Moment, claim: Claim) -> bool | None:
     return None if at.unknown and at.accused else bool(at.idle - {claim.claim_id})
 
 
-def proof(at: Moment, claim: Claim) -> bool:
-    """Whether there is a capacity proof to judge: the claims in the pool judge its sums."""
-    return at.event.proof is not None and claim.responsible
-
-
-# Restores, and outcomes.
-
-
-def restore(at: Moment, claim: Claim) -> bool:
-    """Whether the restore of a claim failed; otherwise the refusal is for lack of capacity."""
-    return at.event.restore and bool(at.failed)
-
-
-def blames_unfailed(at: Moment, claim: Claim) -> bool:
-    """For a claim that is responsible, is named, or had a failed load: whether a claim is named
-    whose restore did not fail.
-    """
+def _blames_unfailed(at: Moment, claim: Claim) -> bool:
+    """It is asked of a claim that is responsible, is named, or had a failed load."""
     event, failed = at.event, at.failed
     listed = {*(event.blocking_claim_ids or ()), event.outcome_claim_id} - {None}
     part = claim.responsible or claim.claim_id in listed or claim.claim_id in failed
     return part and not listed <= failed
 
 
-def unfounded_failure(at: Moment, claim: Claim) -> bool:
-    """Whether the refusal states a failed restore as its cause, and none failed."""
-    return at.event.restore and not at.failed
-
-
-def outcome(at: Moment, claim: Claim) -> bool:
-    """Whether the report states an outcome and names the claim, or no claim."""
+def _outcome(at: Moment, claim: Claim) -> bool:
+    """A report that names no claim states the outcome of each."""
     event, name = at.event, claim.claim_id
     ours = event.outcome_claim_id in (None, name)
     if event.outcome == "refusal" and event.blocking_claim_ids is not None:
@@ -282,19 +216,8 @@ def outcome(at: Moment, claim: Claim) -> bool:
     return ours and event.outcome in _OUTCOMES
 
 
-def _outcome_is(name: str) -> Callable[[Moment, Claim], bool]:
-    return lambda at, claim: outcome(at, claim) and at.event.outcome == name
-
-
-def from_tier(at: Moment, claim: Claim) -> bool:
-    """Whether the report states it, and nothing that the predicate needs was computed since."""
-    return at.event.from_tier and _is_loaded(claim, claim.computed)
-
-
-def intact(at: Moment, claim: Claim) -> bool:
-    """Whether a copy of the claim was loaded: a load for other claims restores only one with a
-    copy.
-    """
+def _intact(at: Moment, claim: Claim) -> bool:
+    """A load for other claims restores only one with a copy."""
     if claim not in at.direct and not claim.facts[AT["host"]]:
         return False
     touch = at.touched.get(claim)
@@ -305,13 +228,9 @@ def _is_loaded(claim: Claim, computed: Iterable[int]) -> bool:
     return not any(claim.start <= at < claim.start + claim.threshold for at in computed)
 
 
-# Who acts, and routes.
-
-
-def authorised(at: Moment, claim: Claim) -> bool | None:
-    """Whether the owner is behind the end of a claim, or the runtime within its rights: it may
-    demote what is demotable, or hard_protected and ended in a standing conflict, and expire what is
-    over. An end without a stated caller is accepted. Nobody offloads what no tier has a copy of.
+def _authorised(at: Moment, claim: Claim) -> bool | None:
+    """The runtime may demote what is demotable, or hard_protected and ended in a standing conflict,
+    and expire what is over. An end without a stated caller is accepted.
 
     None if the owner is known from the runtime's acceptance at most, or it is unknown whether the
     duration is over, or whether there was a conflict or is a copy.
@@ -326,9 +245,7 @@ def authorised(at: Moment, claim: Claim) -> bool | None:
     if by != RUNTIME:
         return None if claim.owner is None else by == claim.owner
     if kind is Kind.CLAIM_EXPIRED:
-        if claim.untimed is not None and not claim.elapsed:
-            return None
-        return claim.elapsed and not claim.early
+        return None if claim.unseen_end else claim.elapsed and not claim.early
     if at.event.demotes and claim.mode is Mode.HARD_PROTECTED:
         return claim.pressed
     return at.event.demotes and claim.mode is Mode.DEMOTABLE
@@ -338,11 +255,9 @@ def _unreported(at: Moment, claim: Claim) -> list[Any]:
     return claim.routes.get((at.event.request_id or "", at.event.kind), [])
 
 
-def matches_oldest(at: Moment, claim: Claim) -> bool:
-    """Whether the report agrees with the oldest fact that is not reported yet."""
-    if at.event.kind not in ROUTE_REPORTS:
-        return False
-    return _unreported(at, claim)[:1] == [route_value(at.event, ROUTE_REPORTS[at.event.kind][1])]
+def _matches_oldest(at: Moment, claim: Claim) -> bool:
+    _, name = ROUTE_REPORTS[at.kind]
+    return _unreported(at, claim)[:1] == [route_value(at.event, name)]
 
 
 def route_value(event: Event, name: str) -> Any:
@@ -356,44 +271,70 @@ def number(text: str | None) -> int:
     return 0 if text is None else int.from_bytes(b"\1" + text.encode())
 
 
-def _stated(name: str) -> Callable[[Moment, Claim], Any]:
+def _stated(name: str) -> _Field:
     value = attrgetter(name)
     return lambda at, claim: value(at.event)
 
 
-def _of_proof(name: str) -> Callable[[Moment, Claim], int | None]:
+def _of_proof(name: str) -> _Field:
     return lambda at, claim: getattr(at.event.proof, name, 0)
 
 
-_SIMPLE: Final = {
+def _outcome_is(name: str) -> _Field:
+    return lambda at, claim: at.event.outcome == name and _outcome(at, claim)
+
+
+_DEFINED: Final[dict[str, _Field]] = {
     **{name: _stated(name) for name in ("found", "footprint", "needed", "usable", "cost")},
     "duplicate": _stated("repeats"),
+    "mine": lambda at, claim: at.concerns.get(claim, NO_CONCERN).mine,
+    "named": lambda at, claim: at.concerns.get(claim, NO_CONCERN).named,
+    "here": lambda at, claim: False,  # in the scope of the claim; the judge knows it of a request
+    # Blocks.
+    "lead": lambda at, claim: claim.lead_in(at.run.pool),
+    "stored": lambda at, claim: claim.is_stored_in(at.run.pool),
+    "restorable": lambda at, claim: claim.is_restorable_from(at.run.pool),
+    "covers": _covers,
+    "breaks": _breaks,
+    "new_loss": _new_loss,
+    "higher_priority_kept": lambda at, claim: at.run.ranks.higher_kept(claim),
+    "lower_priority_available": _lower_priority_available,
+    # Capacity.
+    "overstates": _overstates,
+    "rest": lambda at, claim: at.run.capacity.without(claim),
+    "rest_since_arrival": lambda at, claim: at.since.without(claim),
+    "shared": _shared,
+    "others": lambda at, claim: at.run.requests.needs_of_others(at.request),
+    # Blame.
     "accuses": lambda at, claim: bool(at.accused),
     "blamed": lambda at, claim: claim.claim_id in at.accused,
-    "others": lambda at, claim: at.run.requests.needs_of_others(at.request),
-    "higher_priority_kept": lambda at, claim: at.run.ranks.higher_kept(claim),
-    "several_unreported": lambda at, claim: len(_unreported(at, claim)) > 1,
-    "by": lambda at, claim: number(at.event.by),
-    "worker": lambda at, claim: number(at.event.worker),
-    "hit": lambda at, claim: bool(at.event.hit),
-    "here": lambda at, claim: False,  # in the scope of the claim; the judge knows it of a request
-    "refusal": _outcome_is("refusal"),
-    "harm": _outcome_is("harm"),
+    "shared_unblamed": _shared_unblamed,
+    "blamed_rest": lambda at, claim: None if at.unknown else at.blame.rest(claim),
+    "blamed_least": lambda at, claim: None if at.unknown else at.blame.least(claim),
+    "invalid_blocker": _invalid_blocker,
+    # The claims in the pool judge the sums of a capacity proof.
+    "proof": lambda at, claim: at.event.proof is not None and claim.responsible,
     **{
         f"said_{name}": _of_proof(name)
         for name in ("resident", "active", "total", "usable", "shortfall")
     },
+    # Restores, and outcomes.
+    "restore": lambda at, claim: at.event.restore and bool(at.failed),
+    "unfounded_failure": lambda at, claim: at.event.restore and not at.failed,
+    "blames_unfailed": _blames_unfailed,
+    "outcome": _outcome,
+    "refusal": _outcome_is("refusal"),
+    "harm": _outcome_is("harm"),
+    "from_tier": lambda at, claim: at.event.from_tier and _is_loaded(claim, claim.computed),
+    "intact": _intact,
+    # Who acts, and routes.
+    "authorised": _authorised,
+    "by": lambda at, claim: number(at.event.by),
+    "worker": lambda at, claim: number(at.event.worker),
+    "hit": lambda at, claim: bool(at.event.hit),
+    "several_unreported": lambda at, claim: len(_unreported(at, claim)) > 1,
+    "matches_oldest": _matches_oldest,
 }
 
-FIELDS: Final[Mapping[str, Callable[[Moment, Claim], Any]]] = MappingProxyType(
-    {name: _SIMPLE.get(name) or globals()[name] for name in EVENT_FIELDS}
-)
+FIELDS: Final[Mapping[str, _Field]] = MappingProxyType({n: _DEFINED[n] for n in EVENT_FIELDS})
 """One function a field, in the order of the vocabulary."""
-
-
-def _is_longer(stated: str | None, held: str | None) -> bool | None:
-    """Whether a duration is longer than another, if both are stated; None if their units differ."""
-    if stated is None or held is None:
-        return False
-    one, other = duration_of(stated), duration_of(held)
-    return one.exact > other.exact if one.unit is other.unit else None

@@ -1,50 +1,50 @@
-"""Follows what an event changes beside registers: blocks, losses, waits, routes and requests."""
+"""Follows what an event changes beside registers: lifecycle, losses, waits, routes, requests."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from spec.claims.states import TRIGGERS, next_state
 from spec.events.alphabet import BLOCKS_GONE, Kind
-from spec.events.canonical import Event
 from spec.events.fields import ROUTE_REPORTS
-from spec.stream.claim import AT, TERMS, Claim
-from spec.stream.delivery import REQ
-from spec.stream.fields import FIELDS, Moment, route_value
+from spec.stream.claim import TERMS, Claim
+from spec.stream.fields import route_value
+from spec.stream.generate import AT, REQ
 
 if TYPE_CHECKING:
+    from spec.events.canonical import Event
+    from spec.stream.fields import Moment
     from spec.stream.pool import Object, Touch
     from spec.stream.run import Run
 
 __all__ = ["follow_claim", "follow_entry", "follow_request", "measure"]
 
 _ENTRY: Final = TERMS | {Kind.CLAIM_RETIRED, Kind.DURATION_ELAPSED}
-_WAITS: Final = frozenset({Kind.LOAD_FAILED, Kind.CLAIM_RESTORE_REQUIRED})
-_REPORTED: Final = frozenset({Kind.CLAIM_RESTORED, Kind.CLAIM_BLOCK_LOST})
-_NOTED: Final = frozenset({Kind.REQUEST_ARRIVED, Kind.LOAD_FAILED, Kind.PREFIX_LOOKUP})
-_LEAVES: Final = frozenset({Kind.REQUEST_FINISHED, Kind.REQUEST_REFUSED})
 _ROUTED: Final = frozenset({*ROUTE_REPORTS, *(fact for fact, _ in ROUTE_REPORTS.values())})
 
 
 def follow_claim(at: Moment, claim: Claim) -> None:
-    """What was computed since the claim was away, who waits for it, and what is still to be
-    reported of its routes and losses.
+    """A report moves the claim along its lifecycle; and what was computed since it was away, who
+    waits for it, and what is still to be reported of its routes and losses.
     """
     event, kind = at.event, at.kind
+    if kind in TRIGGERS and at.concerns[claim] == (True, True):
+        trigger = Kind.CLAIM_DEMOTED if event.demotes else kind
+        claim.state = next_state(claim.state, trigger) or claim.state
     touch = at.touched.get(claim)
     if touch is not None and (touch.gained or touch.lost or touch.brought):
         _follow_blocks(at, claim, touch)
     if kind in _ROUTED:
         _follow_route(claim, event)
-    elif kind in _WAITS and event.request_id is not None:
-        if kind is Kind.LOAD_FAILED:
-            claim.waiting.discard(event.request_id)
-        elif event.claim_id == claim.claim_id:
-            claim.waiting.add(event.request_id)
-    elif kind in _REPORTED:
-        if kind is Kind.CLAIM_BLOCK_LOST:
-            claim.lost = claim.lost - set(event.block_ids) if event.block_ids else set()
-        elif event.claim_id == claim.claim_id:
+    elif kind is Kind.CLAIM_BLOCK_LOST:
+        claim.lost = claim.lost - set(event.block_ids) if event.block_ids else set()
+    elif kind is Kind.LOAD_FAILED:
+        claim.waiting.discard(event.request_id or "")
+    elif event.claim_id == claim.claim_id:
+        if kind is Kind.CLAIM_RESTORED:
             claim.waiting.clear()
+        elif kind is Kind.CLAIM_RESTORE_REQUIRED and event.request_id is not None:
+            claim.waiting.add(event.request_id)
 
 
 def _follow_blocks(at: Moment, claim: Claim, touch: Touch) -> None:
@@ -69,30 +69,28 @@ def _follow_route(claim: Claim, event: Event) -> None:
             claim.routes[request, report].pop(0)
 
 
-def follow_request(at: Moment, number: int) -> None:
-    """A request arrives, is looked up, or ends.
-
-    Args:
-        number: of the event.
-    """
-    event, kind, run, name = at.event, at.kind, at.run, at.event.request_id
-    if name is None:
+def follow_request(at: Moment) -> None:
+    """A request arrives, is looked up, or ends."""
+    event, kind, run, request = at.event, at.kind, at.run, at.request
+    if (name := event.request_id) is None:
         return
-    if kind in _LEAVES:
+    if kind is Kind.REQUEST_FINISHED or kind is Kind.REQUEST_REFUSED:
         for claim in run.followers.get(name, ()):
             claim.waiting.discard(name)
-            if kind is Kind.REQUEST_FINISHED:
-                for report in ROUTE_REPORTS:
-                    claim.routes.pop((name, report), None)
-        if kind is Kind.REQUEST_FINISHED and (gone := run.requests.finish(name)) is not None:
+    if kind is Kind.REQUEST_FINISHED:
+        for claim in run.followers.get(name, ()):
+            for report in ROUTE_REPORTS:
+                claim.routes.pop((name, report), None)
+        if (gone := run.requests.finish(name)) is not None:
             run.followers.pop(gone, None)
-    elif kind in _NOTED and at.request is not None:
-        if kind is Kind.REQUEST_ARRIVED:
-            run.requests.arrive(at.request, event, number)
-        elif kind is Kind.LOAD_FAILED:
-            at.request.failed.update(each.claim_id for each in at.direct if each.known)
-        elif event.held is not None:
-            at.request.found.update((claim.claim_id, event.held) for claim in at.direct)
+    elif request is None:
+        return
+    elif kind is Kind.REQUEST_ARRIVED:
+        run.requests.arrive(request, event, at.number)
+    elif kind is Kind.LOAD_FAILED:
+        request.failed.update(claim.claim_id for claim in at.direct if claim.known)
+    elif kind is Kind.PREFIX_LOOKUP and event.held is not None:
+        request.found.update((claim.claim_id, event.held) for claim in at.direct)
 
 
 def follow_entry(at: Moment, claim: Claim) -> None:
@@ -114,23 +112,22 @@ def measure(run: Run, obj: Object) -> None:
     """What the claims on an object hold turns out to be otherwise than was known, and was so
     before.
     """
-    at = Moment(Event(kind=Kind.BLOCK_CACHED), run)
     for claim in run.objects.sharing(obj):
-        _measure(claim, at)
+        _measure(claim, run)
 
 
-def _measure(claim: Claim, at: Moment) -> None:
-    facts, pool, lead = claim.facts, at.run.pool, FIELDS["lead"](at, claim)
+def _measure(claim: Claim, run: Run) -> None:
+    facts, pool, lead = claim.facts, run.pool, claim.lead_in(run.pool)
     if lead == facts[AT["lead"]] and not (claim.obj.contents or claim.obj.places):
         return
     facts[AT["lead"]] = lead
     facts[AT["there"]] = facts[AT["there"]] or lead >= claim.threshold
-    facts[AT["host"]] = FIELDS["stored"](at, claim)
-    facts[AT["whole"]] = FIELDS["restorable"](at, claim)
+    facts[AT["host"]] = claim.is_stored_in(pool)
+    facts[AT["whole"]] = claim.is_restorable_from(pool)
     if "predicate" in claim.stated:
         copied = pool.has_copy(claim.obj, claim.start, claim.start + claim.threshold)
         facts[AT["copied"]] = facts[AT["copied"]] or copied
     for scope in claim.requests.values():
         if scope.facts[REQ["seen"]]:
             scope.facts[REQ["away"]] = lead < claim.threshold
-    at.run.ranks.follow(claim, pool)
+    run.ranks.follow(claim, pool)

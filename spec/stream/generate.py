@@ -7,7 +7,7 @@ the result is None unless every value of the unknown inputs gives the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from operator import add, eq, le, lt, sub
@@ -40,7 +40,9 @@ from spec.language.verdicts import Verdict
 from spec.stream.scopes import DELIVERY
 
 __all__ = [
+    "AT",
     "CLAIM",
+    "REQ",
     "REQUEST",
     "Compiled",
     "Rule",
@@ -65,19 +67,20 @@ CLAIM: Final = (*CLAIM_FACTS.registers, *DECLARED.registers)
 """The registers of a claim."""
 REQUEST: Final = REQUEST_FACTS.registers
 """The registers of a request, for one claim."""
+AT: Final = {register.name: place for place, register in enumerate(CLAIM)}
+"""The place of each register of a claim."""
+REQ: Final = {register.name: place for place, register in enumerate(REQUEST)}
+"""The place of each register of a request."""
 
 _Names: TypeAlias = Mapping[tuple[Scope, str], str]
 
-_AT: Final[Mapping[Scope, Mapping[str, int]]] = {
-    scope: {register.name: place for place, register in enumerate(registers)}
-    for registers, scopes in (
-        (CLAIM, (Scope.WAS, Scope.NOW)),
-        (REQUEST, (Scope.REQ_WAS, Scope.REQ)),
-    )
-    for scope in scopes
-}
+_AT: Final = {Scope.WAS: AT, Scope.NOW: AT, Scope.REQ_WAS: REQ, Scope.REQ: REQ}
 _ARGUMENT: Final = {Scope.WAS: "w", Scope.NOW: "n", Scope.REQ_WAS: "r", Scope.REQ: "q"}
 _ARGUMENTS: Final = "e, here, t, w, n, r, q, o"
+"""The arguments of generated functions: the fields of the event, whether it is `here`, the
+threshold of the claim, its registers before and after the event, those of a request before and
+after it, and the registers of an observer, in `step` with its state.
+"""
 _PLACES: Final[_Names] = {
     (Scope.EVENT, "here"): "here",
     (Scope.CLAIM, "threshold"): "t",
@@ -107,14 +110,14 @@ class Rule:
     @cached_property
     def holds(self) -> Callable[..., bool | None]:
         """Whether its guard holds, in three values."""
-        return _returning((self.when,), self.own, three=True)
+        return _returning(self.when, self.own, three=True)
 
     @cached_property
     def sets(self) -> Callable[..., tuple[Any, ...]] | None:
         """The registers after it, in three values; None if it changes none."""
-        return (
-            _returning(self.becomes, self.own, three=True, form="({},)") if self.becomes else None
-        )
+        if not self.becomes:
+            return None
+        return _function([f"return {_tuple(self.becomes, self.own, three=True)}"])
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,8 +140,7 @@ class Watch:
         """
         lines = ["s, o = o"]
         for rule in self.rules:
-            values = [source(term, rule.own) for term in rule.becomes]
-            after = f"({', '.join(values)},)" if values else "o"
+            after = _tuple(rule.becomes, rule.own) if rule.becomes else "o"
             guard = source(rule.when, rule.own)
             lines.append(f"if s in {set(rule.sources)!r} and {guard}:")
             lines.append(f"    return {rule.number}, {rule.to}, {after}")
@@ -208,12 +210,12 @@ class Compiled:
     @cached_property
     def opens(self) -> Callable[..., bool]:
         """Whether a request is followed from this event on; it needs every input."""
-        return _returning((self.opening,), {}, three=False)
+        return _returning(self.opening, {}, three=False)
 
     @cached_property
     def opens_three(self) -> Callable[..., bool | None]:
         """The same where inputs may be unknown."""
-        return _returning((self.opening,), {}, three=True)
+        return _returning(self.opening, {}, three=True)
 
 
 # Kleene's connectives; None is unknown.
@@ -315,12 +317,14 @@ def function_of(text: str) -> Callable[..., Any]:
     return function
 
 
-def _returning(
-    terms: Sequence[Term], own: _Names, *, three: bool, form: str = "{}"
-) -> Callable[..., Any]:
-    """The function that returns the values of terms."""
-    values = ", ".join(source(term, own, three=three) for term in terms)
-    return _function([f"return {form.format(values)}"])
+def _returning(term: Term, own: _Names, *, three: bool) -> Callable[..., Any]:
+    """The function that returns the value of a term."""
+    return _function([f"return {source(term, own, three=three)}"])
+
+
+def _tuple(terms: Iterable[Term], own: _Names, *, three: bool = False) -> str:
+    """An expression for the values of terms."""
+    return "".join(("(", *(f"{source(term, own, three=three)}, " for term in terms), ")"))
 
 
 class _Maker:
@@ -425,7 +429,7 @@ def assumed(
     """The assumptions about facts of this kind, what each rests on, and whether it holds."""
     maker = _Maker(kind, constants_of(mode))
     return [
-        (each, each.rests_on, _returning((maker.at_kind(each.holds),), {}, three=True))
+        (each, each.rests_on, _returning(maker.at_kind(each.holds), {}, three=True))
         for each in FACTS_ARE_FACTS
         if any(kind in part.kinds for part in parts(each.holds) if isinstance(part, KindIn))
     ]
@@ -443,7 +447,7 @@ def outcomes(
 ) -> dict[tuple[int, tuple[Any, ...]], int | None]:
     """Every step that an observer may take where inputs are unknown, with the rule of the first.
 
-    Raises nothing; one outcome means that the step is known.
+    One outcome means that the step is known.
     """
     found: dict[tuple[int, tuple[Any, ...]], int | None] = {}
     for rule in watch.rules:

@@ -7,24 +7,22 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Final
 
-from spec.claims.states import TRIGGERS, Mode, next_state
+from spec.claims.states import Mode
 from spec.contract.facts import facts_of
-from spec.contract.modes import MODES, Bundle
+from spec.contract.modes import Bundle
 from spec.contract.obligations import OBLIGATIONS
 from spec.events.alphabet import CONFLICT_ACTIONS, ENVIRONMENT, FACTS, REPORTS, Kind
 from spec.events.canonical import Event, Mark
 from spec.language.verdicts import Verdict
 from spec.stream.breaks import Contradiction, Limits, Line, Order
-from spec.stream.claim import AT, BEGINS, TERMS, Claim, identity_of, verdicts_of
+from spec.stream.claim import BEGINS, TERMS, Claim, identity_of, verdicts_of
 from spec.stream.codes import Code, Reason
-from spec.stream.concern import OPENS_MANY, about, concerned
 from spec.stream.contradictions import check, check_reuse
-from spec.stream.delivery import Delivery
+from spec.stream.delivery import about, concerned, deliver
 from spec.stream.facts import FACTS_ABOUT_BLOCKS, of_tier
-from spec.stream.fields import Moment
+from spec.stream.fields import Concern, Moment
 from spec.stream.follow import follow_claim, follow_entry, follow_request, measure
 from spec.stream.pool import Group, groups_of
-from spec.stream.request import OF_REQUESTS
 from spec.stream.run import Run
 
 __all__ = ["Judge"]
@@ -32,13 +30,7 @@ __all__ = ["Judge"]
 _USUAL: Final = Limits()
 _RETIRED: Final = Kind.CLAIM_RETIRED
 _REUSED: Final = Kind.PREFIX_REUSED
-_CACHED: Final = Kind.BLOCK_CACHED
-_LOADED: Final = Kind.LOAD_FINISHED
-_EVICTED: Final = Kind.BLOCK_EVICTED
-_LOOKUP: Final = Kind.PREFIX_LOOKUP
 _FINISHED: Final = Kind.REQUEST_FINISHED
-_MOVES: Final = frozenset(TRIGGERS)
-_RANKED: Final = frozenset(mode for mode in Mode if MODES[mode].constants["ranked"])
 _MODES: Final = {mode.value: mode for mode in Mode}
 _UNREGISTERED: Final = "a report names the claim before it is registered"
 _EARLY: Final = REPORTS - CONFLICT_ACTIONS - {Kind.CLAIM_REJECTED, Kind.CLAIM_ACCEPTED}
@@ -48,15 +40,22 @@ class Judge:
     """One stream, and the verdict on each of its claims.
 
     A claim is judged by the mode that its first event states; `default` judges those that state
-    none. `claims` has the claims of this period that are in hand or ended last, `past` those of
-    periods before. `breaks` are the reasons for
-    which a period of the stream ended, and `period` counts them. `left` is the first place at
-    which the stream left what the theorem assumes, and why. `run` is what is known of this period.
-    `noticed`, if it is set, is called with each event after all that it changed.
+    none.
 
     Args:
         first: the sequence numbers that a run may begin with.
         forget: called with each claim that is no longer kept.
+
+    Attributes:
+        claims: those of this period that are in hand or ended last; `past` those of periods before.
+        breaks: the reasons for which a period of the stream ended; `broken` is the last of them
+            while nothing is known.
+        restating: whether the events that come state what stands.
+        period: how many runs ended before this one; `run` is what is known of this one.
+        observes: the kinds of facts of which the stream states each one; `told` the same as far as
+            a mark says it, which leaves obligations open.
+        news: the claims that were moved, until the caller empties it.
+        noticed: called with each event after all that it changed, if it is set.
     """
 
     def __init__(
@@ -76,7 +75,6 @@ class Judge:
         self.broken: Reason | None = None
         self.restating = False
         self.period = 0
-        self.left: Reason | None = None
         self.observes = FACTS
         self.told = FACTS
         self.news: dict[Claim, object] = {}
@@ -96,6 +94,11 @@ class Judge:
         if groups is not None:
             self.run.pool.groups = {**groups}
 
+    @property
+    def left(self) -> Reason | None:
+        """The first place at which the stream left what the theorem assumes, and why."""
+        return self.breaks[0] if self.breaks else None
+
     # Lines.
 
     def take(self, line: Line) -> None:
@@ -110,24 +113,26 @@ class Judge:
         if line.mark is not None or line.observes is not None:
             self._mark(line)
         try:
-            if line.time_ns is not None:
-                while (claim := self.run.durations.over_by(line.time_ns)) is not None:
-                    elapsed = Event(
-                        kind=Kind.DURATION_ELAPSED,
-                        claim_id=claim.claim_id,
-                        restated=self.restating,  # it does not end what is restated around it
-                    )
-                    self._event(elapsed, line)
-            elif line.mark is None and self.run.durations.timed:
-                with self.run.capacity.resized(self.run.durations.timed):
-                    self.run.durations.untime(line.at)
+            self._elapse(line)
             for event in line.events:
                 self._event(event, line)
             for name, only, why in line.doubts:
                 self._doubt(name, only, why, line.at)
         except Contradiction as found:
-            self._leave(found.at(line.at))
             self._break(found.at(line.at))
+
+    def _elapse(self, line: Line) -> None:
+        """End the durations that are over by the time of a line; without one that is unknown."""
+        durations = self.run.durations
+        if line.time_ns is not None:
+            while (claim := durations.over_by(line.time_ns)) is not None:
+                restated = self.restating  # it does not end what is restated around it
+                name = claim.claim_id
+                elapsed = Event(kind=Kind.DURATION_ELAPSED, claim_id=name, restated=restated)
+                self._event(elapsed, line)
+        elif line.mark is None and durations.timed:
+            with self.run.capacity.resized(durations.timed):
+                durations.untime(line.at)
 
     def finish(self) -> None:
         """The stream is over: an end that was promised, and what durations came to, are known."""
@@ -210,9 +215,6 @@ class Judge:
             if self.broken is not None and not claim.final:
                 self._end(claim)
 
-    def _leave(self, reason: Reason) -> None:
-        self.left = self.left or reason
-
     def _alive(self) -> Iterator[Claim]:
         return (claim for claim in self.claims.values() if not claim.final)
 
@@ -220,7 +222,6 @@ class Judge:
         """From here on nothing is concluded, until a run begins."""
         if self.broken is not None:
             return
-        self._leave(reason)
         for claim in [*self._alive()]:
             claim.distrust(reason)
             self._end(claim)
@@ -245,34 +246,34 @@ class Judge:
         self._count += 1
         run, kind = self.run, event.kind
         request = run.begin_request(event, self.observes)
-        at = Moment(event, run, request, self.observes, line.at)
+        at = Moment(event, line, self._count, run, request, self.observes)
         claim, binds = None, True
         if event.claim_id is not None:
             claim, stated = self._claim(event.claim_id, line.at), identity_of(event)
             binds = not stated or claim.binds(stated)
-            self._introduce(claim, event, stated, line, binds=binds)
+            self._introduce(at, claim, stated, binds=binds)
             if not binds and kind in ENVIRONMENT:
                 self._contradict(at, claim)
-        if kind in FACTS_ABOUT_BLOCKS and binds:
-            effect = run.facts.take(event, claim)
-            at.direct, at.touched = effect.direct, effect.touched
         if claim is not None and not binds:
-            at.mine = {claim: (False, True)}
+            at.concerns = {claim: Concern(mine=False)}
         else:
-            at.mine = about(at, claim)
+            if kind in FACTS_ABOUT_BLOCKS:
+                run.facts.take(at, claim)
+            at.concerns = about(at, claim)
         for each, touch in at.touched.items():
             if touch.gained or touch.lost:
                 run.ranks.follow(each, run.pool)
         if kind in FACTS:
-            check(at, line)
+            check(at)
         if kind is _RETIRED:
-            for each in at.mine:
+            for each in at.concerns:
                 if each.responsible:
                     each.pressed = run.pressed(self.observes)
-        self._deliver(at)
+        for each in self._concerned(at):
+            self._deliver_to(each, at)
         if kind is _REUSED:
             check_reuse(at)
-        self._after(at, claim, line, binds=binds)
+        self._after(at, claim, binds=binds)
 
     def _unknown(self, event: Event, at: object) -> None:
         """Nothing is known of the pool: claims that begin are inconclusive."""
@@ -320,58 +321,54 @@ class Judge:
     # What claims state.
 
     def _introduce(
-        self, claim: Claim, event: Event, stated: Mapping[str, str], line: Line, *, binds: bool
+        self, at: Moment, claim: Claim, stated: Mapping[str, str], *, binds: bool
     ) -> None:
         """Take what an event states of the claim that it names."""
-        if event.kind in TERMS:
-            self._take_mode(claim, event, line)
-            if claim.final and event.kind is Kind.CLAIM_REGISTERED:
-                claim.distrust(Reason(Code.ID_REUSED, "the claim ended before", line.at))
-        elif event.kind in _EARLY:
+        kind = at.kind
+        if kind in TERMS:
+            self._take_mode(claim, at.event, at.place)
+            if claim.final and kind is Kind.CLAIM_REGISTERED:
+                claim.distrust(Reason(Code.ID_REUSED, "the claim ended before", at.place))
+        elif kind in _EARLY:
             if claim.watched and not claim.introduced:
-                claim.distrust(Reason(Code.NOT_REGISTERED, _UNREGISTERED, line.at))
+                claim.distrust(Reason(Code.NOT_REGISTERED, _UNREGISTERED, at.place))
             claim.named = True
-            if event.kind is Kind.CLAIM_EXPIRED and binds:
+            if kind is Kind.CLAIM_EXPIRED and binds:
                 self.run.durations.distrust(claim)
-        news = event.kind in TERMS or not (claim.placed and stated.keys() <= claim.stated.keys())
+        news = kind in TERMS or not (claim.placed and stated.keys() <= claim.stated.keys())
         if binds and news:
-            self._bind(claim, event, stated, line)
+            self._bind(at, claim, stated)
 
-    def _take_mode(self, claim: Claim, event: Event, line: Line) -> None:
+    def _take_mode(self, claim: Claim, event: Event, at: object) -> None:
         """The mode that an event states judges the claim, if none did so before."""
         new = event.kind in BEGINS and not claim.known and claim.stated_mode is None
-        if not new and event.mode in (None, claim.stated_mode):
-            return
         if new or (claim.stated_mode is None and not claim.introduced):
-            self._set_mode(claim, event.mode, line.at)
-            return
-        text = f"it asked for {claim.stated_mode}, and {event.mode} is stated"
-        claim.other_mode = claim.other_mode or event.mode
-        claim.distrust(Reason(Code.MODE_CONTRADICTS, text, line.at))
+            self._set_mode(claim, event.mode, at)
+        elif event.mode not in (None, claim.stated_mode):
+            text = f"it asked for {claim.stated_mode}, and {event.mode} is stated"
+            claim.other_mode = claim.other_mode or event.mode
+            claim.distrust(Reason(Code.MODE_CONTRADICTS, text, at))
 
-    def _bind(self, claim: Claim, event: Event, stated: Mapping[str, str], line: Line) -> None:
+    def _bind(self, at: Moment, claim: Claim, stated: Mapping[str, str]) -> None:
         """Take the object and the terms that an event states of a claim."""
+        event, terms = at.event, at.kind in TERMS
         before = claim.obj, claim.start, claim.threshold, claim.extent
-        new = not claim.introduced and event.kind in TERMS
+        new = terms and not claim.introduced
         if why := claim.state_terms(event, stated):
-            claim.distrust(Reason(Code.TERMS_CONTRADICT, why, line.at))
+            claim.distrust(Reason(Code.TERMS_CONTRADICT, why, at.place))
         if new:
-            self._blind(claim, line.at)
+            self._blind(claim, at.place)
         renamed = self.run.place(claim, event)
         if renamed or before != (claim.obj, claim.start, claim.threshold, claim.extent):
             measure(self.run, claim.obj)
-        if event.kind in TERMS and claim.entered and not self._is_whole(claim):
+        if not terms:
+            return
+        if claim.entered and not claim.is_whole:
             text = "the object and the predicate of the claim are not stated"
-            claim.distrust(Reason(Code.TERMS_MISSING, text, line.at))
-        if event.kind in TERMS:
+            claim.distrust(Reason(Code.TERMS_MISSING, text, at.place))
+        with self.run.capacity.resized([claim]):  # unknown where its end is not timed
             last = self.order.time_ns
-            with self.run.capacity.resized([claim]):  # unknown where its end is not timed
-                self.run.durations.start(claim, event, line, last_ns=last, number=self._count)
-
-    @staticmethod
-    def _is_whole(claim: Claim) -> bool:
-        has_object = {"cache_identity", "object_id"} & claim.stated.keys()
-        return "predicate" in claim.stated and bool(has_object)
+            self.run.durations.start(claim, event, at.line, last_ns=last, number=at.number)
 
     def _set_mode(self, claim: Claim, mode: str | None, at: object) -> None:
         claim.stated_mode = mode
@@ -384,69 +381,19 @@ class Judge:
 
     # Delivery.
 
-    def _deliver(self, at: Moment) -> None:
-        event, name = at.event, at.event.request_id
-        if name is not None and at.kind in OF_REQUESTS:
-            at.here = {name}
-        elif at.kind is _CACHED and name is None and not event.found:
-            hands = self.run.requests.in_hand.keys()
-            at.here, at.perhaps = (hands, ()) if len(hands) == 1 else ((), hands)
-        for claim in self._concerned(at):
-            self._deliver_to(claim, at)
-
     def _concerned(self, at: Moment) -> dict[Claim, None]:
         return concerned(at)
 
     def _deliver_to(self, claim: Claim, at: Moment) -> None:
-        kind, run, here, perhaps, shows = at.kind, self.run, at.here, at.perhaps, True
-        mine, named = at.mine.get(claim, (False, False))
-        if kind is _LOADED and mine:
-            direct = claim in at.direct
-            here = {*here, *claim.waiting} if direct else claim.waiting
-            if not (direct or claim.facts[AT["host"]]):
-                here = ()
-        elif kind is _EVICTED:
-            shows = mine or any(each.mode in _RANKED for each in at.mine)
-        elif kind is _LOOKUP:
-            shows = at.event.held is not None or not mine
-        if perhaps and not (mine and self._matters_who(claim)):
-            perhaps = ()
-        delivery = Delivery(claim, at, here, perhaps, mine=mine, named=named, moves=shows)
-        if mine or named or claim in run.owing:
-            delivery.to_claim()
-        for name in claim.requests if mine else claim.requests.keys() & here:
-            delivery.to_request(name, claim.requests[name])
-        if mine or kind in OPENS_MANY:
-            for name in {*here, *perhaps} - claim.requests.keys():
-                ended = run.requests.ended(name)
-                if ended is not None and claim.may_forget:
-                    claim.leave_open_of_requests(name, at.place)
-                else:
-                    request = run.requests.get(name)
-                    delivery.opens(name, request, over=ended is not None)
-        if delivery.now is not claim.facts:
-            run.update(claim, delivery.now, self._count)
-        if delivery.moved:
-            at.moved[claim] = None
-        if delivery.owes:
-            run.owe(claim)
-        if kind in _MOVES and mine and named:
-            trigger = Kind.CLAIM_DEMOTED if at.event.demotes else kind
-            claim.state = next_state(claim.state, trigger) or claim.state
-
-    @staticmethod
-    def _matters_who(claim: Claim) -> bool:
-        """Whether it matters which of several requests computed blocks of the claim."""
-        away = claim.facts[AT["lead"]] is None or claim.facts[AT["lead"]] < claim.threshold
-        return away and claim.responsible and claim.mode is Mode.OFFLOADABLE
+        deliver(at, claim)
 
     # What becomes of it.
 
-    def _after(self, at: Moment, named: Claim | None, line: Line, *, binds: bool) -> None:
-        moved: dict[Claim, object] = {**at.mine, **at.moved}
-        for claim in at.mine:
+    def _after(self, at: Moment, named: Claim | None, *, binds: bool) -> None:
+        moved: dict[Claim, object] = {**at.concerns, **at.moved}
+        for claim in at.concerns:
             follow_claim(at, claim)
-        follow_request(at, self._count)
+        follow_request(at)
         if named is not None:
             moved[named] = None
             if binds:

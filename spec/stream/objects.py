@@ -29,26 +29,22 @@ class Objects:
     # Objects.
 
     def meant(self, event: Event) -> Object | None:
-        """The object that an event states, which is new if there is none; None if it states none.
+        """The object that an event states, as `called` has it; None if it states none."""
+        if event.object_id is None:
+            return None
+        return self.called(event.object_id, event.cache_identity, event.token_map)
+
+    def called(self, name: str, identity: str | None, token_map: str | None) -> Object:
+        """The object of this id that agrees with what else is stated, a new one if there is none.
 
         Raises:
             Contradiction: it may be either of two.
         """
-        if event.object_id is None:
-            return None
-        found = self.find(event.object_id, event.cache_identity, event.token_map)
+        found = [o for o in self._by_id.get(name, ()) if o.agrees(identity, token_map)]
         if len(found) > 1:
-            raise Contradiction(Code.OBJECT_AMBIGUOUS, f"two objects are called {event.object_id}")
-        return (
-            found[0] if found else self.add(event.object_id, event.cache_identity, event.token_map)
-        )
-
-    def find(self, name: str, identity: str | None, token_map: str | None) -> list[Object]:
-        """The objects of this id that agree with what else is stated."""
-        return [o for o in self._by_id.get(name, ()) if o.agrees(identity, token_map)]
-
-    def add(self, name: str, identity: str | None, token_map: str | None) -> Object:
-        """A new object."""
+            raise Contradiction(Code.OBJECT_AMBIGUOUS, f"two objects are called {name}")
+        if found:
+            return found[0]
         obj = Object(name, identity, token_map)
         self._by_id.setdefault(name, []).append(obj)
         self._idle[obj] = None
@@ -68,7 +64,10 @@ class Objects:
     def enlist(self, obj: Object) -> None:
         """List an object under the contents that it holds."""
         for position, name in _contents(obj):
-            self._users.setdefault(name, {}).setdefault(obj, []).append(position)
+            self._list(obj, position, name)
+
+    def _list(self, obj: Object, position: int, name: Content | Key) -> None:
+        self._users.setdefault(name, {}).setdefault(obj, []).append(position)
 
     def _unlist(self, obj: Object) -> None:
         for _, name in _contents(obj):
@@ -139,34 +138,26 @@ class Objects:
         """
         known = len(obj.contents)
         if contents[:known] != obj.contents[: len(contents)]:
-            raise Contradiction(
-                Code.KEYS_CONTRADICT, "two contents of one position of an object are stated"
-            )
+            raise _contradicts("two contents of one position of an object are stated")
         more = contents[known:]
         if not more:
             return False
         if obj.identity is None:
-            raise Contradiction(
-                Code.KEYS_CONTRADICT, "keys of an object are stated without its cache identity"
-            )
+            raise _contradicts("keys of an object are stated without its cache identity")
         if len(set(contents)) < len(contents):
-            raise Contradiction(
-                Code.KEYS_CONTRADICT, "an object has one content at two of its positions"
-            )
+            raise _contradicts("an object has one content at two of its positions")
         self._agree(obj, more)
         places = [(g, at) for g, at in obj.places if known <= at < len(contents)]
         renamed = [(obj.key(g, at), Key(obj.identity, g, contents[at])) for g, at in places]
         if any(not isinstance(old.of, Object) and old.name != new.name for old, new in renamed):
-            raise Contradiction(
-                Code.KEYS_CONTRADICT, "a block held two contents of one position of an object"
-            )
+            raise _contradicts("a block held two contents of one position of an object")
         renamed += [
             (Key(None, g, name), Key(obj.identity, g, name)) for g in pool.groups for name in more
         ]
         obj.contents = contents
         obj.places.difference_update(places)
-        for position in range(known, len(contents)):
-            self._users.setdefault(contents[position], {}).setdefault(obj, []).append(position)
+        for position, name in enumerate(more, known):
+            self._list(obj, position, name)
         for old, new in renamed:
             self._relist(old, new)
         pool.rename(renamed)
@@ -183,7 +174,7 @@ class Objects:
             for position in positions:
                 if position >= len(obj.contents):
                     obj.same[old.group, position] = new
-                    self._users.setdefault(_indexed(new), {}).setdefault(obj, []).append(position)
+                    self._list(obj, position, _indexed(new))
 
     def unite(self, one: Key, other: Key, pool: Pool) -> Object:
         """One block holds both: a position has the key of the other from now on.
@@ -217,11 +208,14 @@ class Objects:
         for content in contents:
             for other in self._users.get(content, ()):
                 if None not in (obj.identity, other.identity) and obj.identity != other.identity:
-                    raise Contradiction(
-                        Code.KEYS_CONTRADICT,
-                        f"the key {content} is stated under two cache identities: "
-                        f"{other.identity} and {obj.identity}",
+                    both = f"{other.identity} and {obj.identity}"
+                    raise _contradicts(
+                        f"the key {content} is stated under two cache identities: {both}"
                     )
+
+
+def _contradicts(text: str) -> Contradiction:
+    return Contradiction(Code.KEYS_CONTRADICT, text)
 
 
 def _indexed(key: Key) -> Content | Key:

@@ -139,6 +139,11 @@ class Object:
             found += 1
         return found
 
+    @property
+    def known(self) -> int:
+        """The first position after those of which anything was stated."""
+        return max(len(self.contents), *(at + 1 for _, at in self.places), 0)
+
     def bind(self, identity: str | None, token_map: str | None) -> None:
         """Take the identity and the map of positions that an event states first."""
         self.identity, self.token_map = self.identity or identity, self.token_map or token_map
@@ -193,26 +198,25 @@ class Pool:
 
     # What happens to it.
 
-    def place(self, key: Key | None, block: Block | None) -> Key | None:
-        """A block of the GPU holds this from now on; return the key that it held before.
+    def place(self, key: Key | None, block: Block | None) -> None:
+        """A block of the GPU holds this from now on.
 
         A block whose id is not stated is counted once a key.
         """
-        before = None if block is None else self.blocks.get(block)
-        if before is not None and before != key:
-            self._free(before, block)
         if block is not None:
+            before = self.blocks.get(block)
+            if before is not None and before != key:
+                self._free(before, block)
             self.blocks[block] = key
+        elif key is not None:
+            self.unnamed[key] = None
         if key is None:
-            return before
+            return
         found = self.held.get(key)
         if found is None:
             found = self.held[key] = set()
             self.changed[GPU, key] = None
-        if block is None:
-            self.unnamed[key] = None
         found.add(block)
-        return before
 
     def free(self, block: Block) -> Key | None:
         """A block of the GPU holds nothing any more; return what it held."""
@@ -310,7 +314,7 @@ class Pool:
             while at < end and held(obj.key(0, at)):
                 at += 1
             return at - start
-        end = min(end, max([len(obj.contents), *(at + 1 for _, at in obj.places)]))
+        end = min(end, obj.known)
         return longest_hit(self.groups, start, end, lambda group, at: held(obj.key(group, at)))
 
     def _anywhere(self, key: Key) -> bool:
@@ -325,11 +329,10 @@ class Pool:
 
         Positions of which nothing was stated have none.
         """
-        known = max((len(obj.contents), *(at + 1 for _, at in obj.places)))
         return any(
             self.in_tiers(obj.key(number, at))
             for number, group in self.groups.items()
-            for at in takewhile(known.__gt__, group.needs(start, end))
+            for at in takewhile(obj.known.__gt__, group.needs(start, end))
         )
 
     def size(self, start: int, end: int) -> int:

@@ -6,27 +6,23 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 from spec.events.alphabet import Kind
-from spec.stream.breaks import Contradiction
-from spec.stream.capacity import Capacity
-from spec.stream.claim import AT, TERMS
-from spec.stream.codes import Code
+from spec.stream.capacity import Capacity, Ranks
+from spec.stream.claim import TERMS, Claim
 from spec.stream.durations import Durations
 from spec.stream.facts import Facts
+from spec.stream.generate import AT
 from spec.stream.objects import Objects
 from spec.stream.pool import Pool
-from spec.stream.ranks import Ranks
 from spec.stream.request import OF_REQUESTS, Requests
 
 if TYPE_CHECKING:
     from collections.abc import Set
 
     from spec.events.canonical import Event
-    from spec.stream.claim import Claim
     from spec.stream.generate import Values
     from spec.stream.request import Request
 
 __all__ = ["Run"]
-
 
 _takes: Final = itemgetter(AT["responsible"], AT["declared"])
 """The registers that decide how many blocks a claim takes."""
@@ -76,14 +72,10 @@ class Run:
     def _move(self, claim: Claim) -> bool:
         """An object of a claim turns out to be one that has a name."""
         stated = claim.stated
-        about = stated["object_id"], stated.get("cache_identity"), stated.get("token_map")
-        found = self.objects.find(*about)
-        if len(found) > 1:
-            text = f"two objects are called {stated['object_id']}"
-            raise Contradiction(Code.OBJECT_AMBIGUOUS, text)
+        identity, token_map = stated.get("cache_identity"), stated.get("token_map")
+        new = self.objects.called(stated["object_id"], identity, token_map)
         own = claim.obj
         self.objects.leave(claim)
-        new = found[0] if found else self.objects.add(*about)
         with self.capacity.resized([claim]):
             claim.obj = new
         places = sorted(own.places)

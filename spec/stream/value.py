@@ -1,28 +1,38 @@
-"""Turns a judge into a value and back.
+"""Turns a judge into a value and back, for searches and for snapshots.
 
-`freeze` keeps all that decides what later events come to, without the places of lines. `whole`
-keeps places, reasons and the order of things as well. In both, event numbers are kept by their
-order alone, and what is remembered up to a limit is taken to be remembered for good. Indexes are
-not kept: they follow.
+`freeze` keeps all that decides what later events come to, without the places of lines. `save`
+keeps places, reasons and the order of things as well, as plain values, which msgpack can hold. In
+both, event numbers are kept by their order alone, and what is remembered up to a limit is taken to
+be remembered for good. Indexes are not kept: they follow. `past` and `news` are not kept, either:
+they belong to the caller.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import fields
 from operator import attrgetter
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from spec.claims.states import ClaimState, Mode
+from spec.contract.modes import Bundle
 from spec.events.alphabet import Kind
+from spec.language.verdicts import Verdict
+from spec.stream.breaks import Limits
 from spec.stream.claim import Claim, Scope, Stand
 from spec.stream.codes import Code, Reason
-from spec.stream.fields import number
 from spec.stream.judge import Judge
-from spec.stream.outcome import Finding
-from spec.stream.pool import Key, Object, Pool
+from spec.stream.outcome import ClaimOutcome, Finding, ModeVerdict
+from spec.stream.pool import Group, Key, Object, Pool
 from spec.stream.request import Request
 
-__all__ = ["Value", "freeze", "relabelled", "renamed", "thaw", "whole"]
+__all__ = ["VERSION", "Place", "Value", "freeze", "load", "of_plain", "plain", "save", "thaw"]
+
+VERSION: Final = 4
+"""The form of what `save` makes; another one cannot be loaded."""
+
+Place: TypeAlias = Callable[[Any], Any]
+"""Turns the place of a line into a plain value, or back."""
 
 Value: TypeAlias = tuple[Any, ...]
 """Nested tuples and frozen sets of plain values, which are compared and hashed."""
@@ -37,7 +47,7 @@ _APART: Final = frozenset(
     {
         *("bundle", "start", "threshold", "obj", "took", "untimed", "unclear", "period"),
         *("computed", "waiting", "routes", "lost", "copies", "facts", "own", "requests"),
-        *("stated", "open", "left"),
+        *("stated", "open", "kept"),
     }
 )
 _PLAIN: Final = tuple(each.name for each in fields(Claim) if each.name not in _APART)
@@ -83,9 +93,12 @@ def freeze(judge: Judge) -> Value:
     return _value(judge, names, _DECISIVE)
 
 
-def whole(judge: Judge) -> Value:
-    """The same with places, reasons and the order of things."""
-    return _value(judge, _numbered(judge), _ALL)
+def save(judge: Judge, place: Place) -> dict[str, Any]:
+    """The state of a judge between two lines, as plain values."""
+    settings = judge.default, judge.bundle, judge.order.first, tuple(judge.limits)
+    value = _value(judge, _numbered(judge), _ALL)
+    state = settings, judge.period, tuple(judge.breaks), value
+    return {"version": VERSION, "state": plain(state, place)}
 
 
 def _numbered(judge: Judge) -> _Names:
@@ -170,7 +183,7 @@ def _of_claim(judge: Judge, claim: Claim, obj: Value, rank: int, kept: _Kept) ->
         frozenset(claim.waiting),
         frozenset((*key, tuple(values)) for key, values in claim.routes.items() if values),
         many((name, kept.reason(reason)) for name, reason in claim.open.items()),
-        many((name, kept.finding(found)) for name, found in claim.left.items()),
+        many((name, kept.finding(found)) for name, found in claim.kept.items()),
         tuple(claim.facts),
         _of_scope(claim.own, kept),
         many(
@@ -199,6 +212,27 @@ def _of_request(request: Request, ranks: _Ranks, *, over: bool) -> Value:
 # And back.
 
 
+def load(value: dict[str, Any], place: Place, forget: Callable[[Claim], None]) -> Judge:
+    """The judge that `save` was given.
+
+    Args:
+        forget: as `Judge` has it.
+
+    Raises:
+        ValueError: the value is of another version.
+        Exception: it is no such value.
+    """
+    if value["version"] != VERSION:
+        raise ValueError(f"the state has version {value['version']}, and this is {VERSION}")
+    settings, period, breaks, state = of_plain(value["state"], place)
+    mode, bundle, first, limits = settings
+    judge = Judge(mode, bundle, first=first, limits=Limits(*limits), forget=forget)
+    judge.period = period
+    thaw(judge, state)
+    judge.breaks += breaks
+    return judge
+
+
 def thaw(judge: Judge, value: Value) -> None:
     """Let a judge go on from the value of one of the same settings."""
     blocks, lost, claims, unnamed, copies, objects, live, over, ids, *others = value
@@ -210,7 +244,6 @@ def thaw(judge: Judge, value: Value) -> None:
     judge._ids.update(dict.fromkeys(ids))
     last.sequence, last.time_ns, last.opened, last.closed, last.mixed, *stands = stands
     judge.broken, judge.restating, run.durations.steps_stated = stands
-    judge.left = None
     pool = run.pool
     pool.groups = dict(sorted(groups))
     names = {name: Object(*stated) for name, stated, *_ in objects}
@@ -261,7 +294,7 @@ def _request(frozen: Value) -> Request:
 def _thaw_claim(judge: Judge, frozen: Value, obj: Object) -> None:
     run = judge.run
     _, took, plain, stated, copies, (untimed, unclear), computed, waiting, *rest = frozen
-    routes, opened, left, facts, own, requests, *places = rest
+    routes, opened, held, facts, own, requests, *places = rest
     claim = Claim(**dict(zip(_PLAIN, plain, strict=True)), bundle=judge.bundle, obj=obj, took=took)
     claim.stated, claim.copies, claim.facts = dict(stated), dict(copies), [*facts]
     if "predicate" in claim.stated:
@@ -269,7 +302,7 @@ def _thaw_claim(judge: Judge, frozen: Value, obj: Object) -> None:
     claim.computed, claim.waiting = set(computed), set(waiting)
     claim.routes = {(request, report): [*values] for request, report, values in routes}
     claim.untimed, claim.unclear, claim.period = untimed, unclear, judge.period
-    claim.open, claim.left, claim.own = dict(opened), dict(left), _scope(*own)
+    claim.open, claim.kept, claim.own = dict(opened), dict(held), _scope(*own)
     for request, followed, *scope in requests:
         claim.requests[request] = _scope(*scope)
         if followed:
@@ -291,39 +324,50 @@ def _scope(ended: bool, facts: Value, stands: Iterable[Stand | None]) -> Scope:
     return Scope([*facts], [*stands], ended)
 
 
-# Other names.
+# Plain values.
 
 
-def renamed(value: Value, names: Mapping[Any, Any] | Sequence[Any]) -> Value:
-    """The value where each physical block has another name."""
-    blocks, lost, *rest = value
-    return (
-        frozenset((names[block], key) for block, key in blocks),
-        frozenset((claim, block if block is None else names[block]) for claim, block in lost),
-        *rest,
-    )
+_LARGE: Final = 2**63
+_SAME: Final = frozenset({str, bool, type(None)})
+_ENUMS: Final = (Bundle, ClaimState, Code, Kind, Mode, ModeVerdict, Verdict)
+_RECORDS: Final = (ClaimOutcome, Finding, Group, Reason, Stand)
+_MADE: Final[dict[str, Callable[[Any], Any]]] = {
+    **{"int": int, "set": frozenset, "map": dict},
+    **{each.__name__: each.__members__.__getitem__ for each in _ENUMS},
+    **{each.__name__: each._make for each in _RECORDS},
+}
+"""What makes a value from its parts, by the name of what it is. No other value is made."""
 
 
-def relabelled(value: Value, names: Mapping[str, str]) -> Value:
-    """The value where claims, requests, objects, owners and workers have other names.
+def plain(value: Any, place: Place) -> Any:
+    """A value as lists, texts, numbers and maps of one entry, whose key names what the value is.
 
-    No count or position may be as large as the number of a name, which is 256 or more.
+    What `_MADE` does not make is the place of a line.
     """
-    numbers = {number(old): number(new) for old, new in names.items()}
+    kind = type(value)
+    if kind is tuple:
+        return [each if type(each) in _SAME else plain(each, place) for each in value]
+    if kind in _SAME or (kind is int and abs(value) < _LARGE):
+        return value
+    if kind is int:
+        return {"int": str(value)}
+    if kind in _RECORDS:
+        return {kind.__name__: plain(tuple(value), place)}
+    if kind in _ENUMS:
+        return {kind.__name__: value.name}
+    if kind is frozenset:
+        return {"set": sorted(plain(tuple(value), place), key=repr)}
+    if kind is dict:
+        return {"map": plain(tuple(value.items()), place)}
+    return {"at": place(value)}
 
-    def go(each: Any) -> Any:
-        if type(each) is str:
-            return names.get(each, each)
-        if isinstance(each, frozenset):
-            return frozenset(map(go, each))
-        if isinstance(each, tuple):
-            parts = map(go, each)
-            return type(each)(*parts) if hasattr(each, "_fields") else tuple(parts)
-        return numbers.get(each, each) if type(each) is int else each
 
-    blocks, lost, *rest = value
-    return (
-        frozenset((block, go(key)) for block, key in blocks),
-        frozenset((go(claim), block) for claim, block in lost),
-        *map(go, rest),
-    )
+def of_plain(value: Any, place: Place) -> Any:
+    """The value that `plain` was given."""
+    if type(value) is list:
+        nested = list, dict
+        return tuple([of_plain(v, place) if type(v) in nested else v for v in value])
+    if type(value) is not dict:
+        return value
+    ((name, parts),) = value.items()
+    return place(parts) if name == "at" else _MADE[name](of_plain(parts, place))

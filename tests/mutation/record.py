@@ -22,7 +22,7 @@ from spec.contract.modes import MODES
 from spec.events.alphabet import CONFLICT_ACTIONS
 from spec.events.fields import REQUEST_KINDS
 from spec.files.writing import write_bytes
-from spec.stream.concern import OPENS_MANY
+from spec.stream.delivery import OPENS_MANY
 from spec.stream.fields import FIELDS, Moment
 from spec.stream.judge import Judge
 from tests.mutation.probes import ROWS, rows_page

@@ -16,7 +16,7 @@ from spec.claims.states import Mode
 from spec.contract.ledgers import CLAIM_FACTS
 from spec.contract.modes import Bundle
 from spec.stream.breaks import Line
-from spec.stream.claim import AT
+from spec.stream.generate import AT
 from spec.stream.judge import Judge
 from spec.stream.value import freeze, thaw
 

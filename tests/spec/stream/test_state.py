@@ -17,7 +17,7 @@ from monitor.input.sources import Source
 from spec.claims.states import Mode
 from spec.stream.claim import Claim
 from spec.stream.judge import Judge
-from spec.stream.state import VERSION, load, of_plain, plain, save
+from spec.stream.value import VERSION, load, of_plain, plain, save
 from tests.golden.traces import Case, cases
 from tests.streams.wide import told
 

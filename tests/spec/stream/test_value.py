@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from models.framework.explore import walk
 from models.framework.shims import Shim, events_of
+from models.framework.stepper import relabelled, renamed
 from models.framework.symmetry import relabelled as relabelled_names
 from models.runtimes.vllm_pool import Prompt, VllmPool
 from spec.claims.states import Mode
@@ -20,7 +21,7 @@ from spec.events.alphabet import Kind
 from spec.events.canonical import Event
 from spec.stream.breaks import Line
 from spec.stream.judge import Judge
-from spec.stream.value import Value, freeze, relabelled, renamed, thaw
+from spec.stream.value import Value, freeze, thaw
 from tests.streams import wide
 
 BLOCKS = 5

@@ -1,0 +1,126 @@
+"""Rules that hardly any stream needs: both judges agree on what they mean."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from spec.events.canonical import Event, StreamMark
+from spec.language.verdicts import Verdict
+from spec.stream.codes import Code
+from spec.stream.outcome import ModeVerdict
+from tests.native.test_native_judge import agreed
+from tests.spec.stream.streams import claim, ended, event, of
+
+HELD = (
+    event("block_cached", claim_id="a", block_ids=(1, 2), positions=(0, 1)),
+    event("claim_materialized", claim_id="a"),
+)
+LOST = event("claim_harmed", claim_id="a")
+
+
+def broken(lines: list[Event | StreamMark]) -> list[Code]:
+    """The codes of the breaks that both judges find."""
+    return [each.code for each in agreed(lines)[""].judge.breaks]
+
+
+def looked_up(name: str) -> list[Event]:
+    """A request that looks the claim up, and ends."""
+    return [
+        event("request_arrived", request_id=name, needed=1, usable=9),
+        event("prefix_lookup", claim_id="a", request_id=name, held=2, asked=2),
+        event("request_finished", request_id=name),
+    ]
+
+
+class TestRequests:
+    def test_a_report_on_a_forgotten_request(self) -> None:
+        """What a request came to is kept while 32 later ones of the claim end; then a late report
+        leaves the obligations on requests open."""
+        late = event("claim_restore_required", claim_id="a", request_id="q0")
+        for later, code in ((31, None), (32, Code.REQUEST_FORGOTTEN)):
+            lines: list[Event | StreamMark] = [*claim(mode="offloadable"), *HELD]
+            for number in range(later + 1):
+                lines += looked_up(f"q{number}")
+            found = of(agreed([*lines, late])[""].judge).findings["offload_restorability"]
+            assert code is (found.reason and found.reason.code)
+
+    def test_a_forgotten_id_again(self) -> None:
+        """The id of a request that the claim forgot begins another one."""
+        lines: list[Event | StreamMark] = [*claim(mode="offloadable"), *HELD]
+        for name in [*range(34), 0]:
+            lines += looked_up(f"q{name}")
+        assert [] == broken([*lines, *ended()])
+
+
+class TestObjects:
+    OTHERS = (*claim("a", object_id="o"), *claim("b", object_id="o", cache_identity="other"))
+
+    def test_two_of_one_id(self) -> None:
+        """A fact about one of two objects with one id must say which."""
+        stored = event("store_finished", object_id="o")
+        assert [Code.OBJECT_AMBIGUOUS] == broken([*self.OTHERS, stored])
+
+    def test_a_claim_on_either(self) -> None:
+        """So must a claim of which the object is stated late."""
+        late = (
+            event("claim_registered", claim_id="c", mode="best_effort"),
+            event("claim_committed", claim_id="c", object_id="o", footprint=2),
+        )
+        assert [Code.OBJECT_AMBIGUOUS] == broken([*self.OTHERS, *late])
+
+
+class TestBlocks:
+    def test_gone_with_another_content(self) -> None:
+        """A block that is gone held what is stated to be gone."""
+        lines = [*claim(keys=("k", "l")), *HELD, event("block_lost", block_ids=(1,), keys=("l",))]
+        assert [Code.BLOCK_NOT_HELD] == broken(lines)
+
+    def test_gone_by_an_id_that_was_not_stated(self) -> None:
+        """A block that was cached without an id is lost by its content, whatever its id."""
+        cached = event("block_cached", claim_id="a", positions=(0, 1))
+        gone = event("block_lost", claim_id="a", block_ids=(7,), positions=(1,))
+        lines = [*claim(), cached, HELD[1], gone, LOST]
+        assert ModeVerdict.KEPT is of(agreed(lines)[""].judge).verdict
+
+    def test_reused_in_silence(self) -> None:
+        """A block that a claim counts on holds its content until an event states that it is gone,
+        though the block is stated again without content."""
+        lines = [*claim(), *HELD, event("block_cached", block_ids=(1,))]
+        assert ModeVerdict.KEPT is of(agreed([*lines, *ended()])[""].judge).verdict
+        found = of(agreed([*lines, LOST])[""].judge).findings["materialization_predicate"]
+        assert Verdict.VIOLATED is not found.verdict
+
+    def test_late_keys_of_a_block_without_an_id(self) -> None:
+        """Blocks without ids keep their content where its keys are stated late."""
+        registered, committed, accepted = claim(mode="best_effort")
+        stated = {"keys": ("k", "l"), "cache_identity": "cache"}
+        lines = [
+            registered,
+            event("block_cached", claim_id="a", positions=(0, 1)),
+            replace(committed, **stated),
+            accepted,
+            event("claim_materialized", claim_id="a"),
+            event("block_lost", keys=("l",), cache_identity="cache"),
+            event("claim_unmaterialized", claim_id="a"),
+        ]
+        found = of(agreed(lines)[""].judge)
+        assert Verdict.SATISFIED is found.findings["materialization_predicate"].verdict
+
+
+class TestPriorities:
+    @pytest.mark.parametrize(
+        ("gone", "verdict"), [((1, 2, 3, 4), Verdict.UNEXERCISED), ((1, 3), Verdict.INCONCLUSIVE)]
+    )
+    def test_all_of_the_lower_one_go(self, gone: tuple[int, ...], verdict: Verdict) -> None:
+        """A claim loses a block rightly together with the last block of a lower priority; it is
+        unknown where the lower one has blocks left."""
+        lines = [
+            *claim("a", mode="soft_priority", priority=5),
+            *claim("b", mode="soft_priority", priority=1),
+            *HELD,
+            event("block_cached", claim_id="b", block_ids=(3, 4), positions=(0, 1)),
+            event("block_evicted", block_ids=gone, lowest_priority=1),
+        ]
+        found = of(agreed(lines)[""].judge).findings
+        assert verdict is found["priority_influence"].verdict
