@@ -9,7 +9,7 @@ use crate::follow::{Trail, NO_TRAIL};
 use crate::map::Map;
 use crate::names::{Name, Names};
 use crate::record;
-use crate::registers::{verdict_of, Registers, Scope, Stand};
+use crate::registers::{verdict_of, Registers, Scope, Stand, Stands};
 use crate::tables::{
     Inputs, Tables, Verdict, INCONCLUSIVE, PENDING, SATISFIED, UNEXERCISED, UNKNOWN, VIOLATED,
 };
@@ -38,9 +38,14 @@ record! {
 }
 
 record! {
-    /// Why the claim, and single obligations, are inconclusive.
+    /// What stays whatever observers do: why the claim, and single obligations, are inconclusive, and
+    /// what obligations came to in states that were left.
     #[derive(Default)]
-    pub struct Reasons { of_all: Option<Reason>, open: Vec<(u8, Reason)> }
+    pub struct Lasting {
+        of_all: Option<Reason>,
+        open: Vec<(u8, Reason)>,
+        left: Vec<(u8, Found)>,
+    }
 }
 
 record! {
@@ -49,8 +54,7 @@ record! {
     pub struct Observed {
         own: Scope,
         requests: Map<Name, Followed>,
-        reasons: Option<Box<Reasons>>,
-        left: Vec<(u8, Found)>,
+        lasting: Option<Box<Lasting>>,
     }
 }
 
@@ -102,7 +106,7 @@ record! {
 }
 
 fn finding(tables: &Tables, obligation: u8, stand: &Stand) -> Found {
-    let verdict = verdict_of(tables, obligation, stand);
+    let verdict = verdict_of(tables, obligation, stand.state);
     if verdict == UNEXERCISED || (verdict == SATISFIED && !stand.exercised) {
         return Found { verdict: UNEXERCISED, at: Place::default(), rule: NO_RULE };
     }
@@ -115,8 +119,9 @@ impl Observed {
         if found.verdict != SATISFIED && found.verdict != VIOLATED {
             return;
         }
-        match self.left.iter_mut().find(|row| row.0 == obligation) {
-            None => self.left.push((obligation, found)),
+        let left = &mut self.lasting.get_or_insert_default().left;
+        match left.iter_mut().find(|row| row.0 == obligation) {
+            None => left.push((obligation, found)),
             Some(row) if found.verdict > row.1.verdict => row.1 = found,
             Some(_) => {}
         }
@@ -130,14 +135,20 @@ impl Observed {
     /// One obligation is inconclusive from now on.
     pub fn leave_open(&mut self, obligation: u8, reason: Reason) {
         if !self.is_open(obligation) {
-            self.reasons.get_or_insert_default().open.push((obligation, reason));
+            self.lasting.get_or_insert_default().open.push((obligation, reason));
         }
     }
 
     /// Why one obligation is inconclusive.
     fn open(&self, obligation: u8) -> Option<&Reason> {
-        let mut open = self.reasons.iter().flat_map(|reasons| &reasons.open);
-        open.find(|row| row.0 == obligation).map(|row| &row.1)
+        let open = &self.lasting.as_ref()?.open;
+        open.iter().find(|row| row.0 == obligation).map(|row| &row.1)
+    }
+
+    /// What an obligation came to in a state that was left.
+    fn left(&self, obligation: u8) -> Option<Found> {
+        let left = &self.lasting.as_ref()?.left;
+        left.iter().find(|row| row.0 == obligation).map(|row| row.1)
     }
 
     pub fn is_open(&self, obligation: u8) -> bool {
@@ -146,7 +157,7 @@ impl Observed {
 
     /// Why the claim is inconclusive.
     pub fn unclear(&self) -> Option<&Reason> {
-        self.reasons.as_ref()?.of_all.as_ref()
+        self.lasting.as_ref()?.of_all.as_ref()
     }
 }
 
@@ -161,9 +172,7 @@ impl Claim {
     pub fn begin(&mut self, mode: usize, tables: &Tables) {
         self.mode = mode;
         let of = &tables.modes[mode];
-        let at = Place::default();
-        let first = Stand { state: 0, rule: NO_RULE, exercised: true, absent: false, at };
-        let stands = of.obligations.iter().map(|_| first).collect();
+        let stands = Stands::first(of.obligations.len());
         self.seen.own = Scope { stands, registers: of.registers.clone() };
         let scope = self.seen.own.of_request(mode, tables);
         self.seen.requests.iter_mut().for_each(|row| row.1.scope = scope.clone());
@@ -387,7 +396,7 @@ impl Claim {
 
     /// Nothing more is concluded of the claim.
     pub fn distrust(&mut self, reason: Reason) {
-        self.seen.reasons.get_or_insert_default().of_all.get_or_insert(reason);
+        self.seen.lasting.get_or_insert_default().of_all.get_or_insert(reason);
     }
 
     pub fn distrust_for(&mut self, code: Code, text: &str, at: Place) {
@@ -412,7 +421,7 @@ impl Claim {
     pub fn found(&self, place: usize, tables: &Tables) -> (Found, Option<&Reason>) {
         let number = tables.modes[self.mode].obligations[place];
         let mut heaviest = finding(tables, number, &self.seen.own.stands.get(place));
-        let left = self.seen.left.iter().find(|row| row.0 == number).map(|row| row.1);
+        let left = self.seen.left(number);
         let stands = self.seen.requests.iter().map(|row| row.1.scope.stands.get(place));
         let scoped = stands.filter(|s| !s.absent).map(|stand| finding(tables, number, &stand));
         if let Some(breach) = left.filter(|found| found.verdict == VIOLATED) {

@@ -300,7 +300,7 @@ impl Judge {
             let obligations = &self.tables.modes[claim.mode].obligations;
             for (place, &obligation) in obligations.iter().enumerate() {
                 let stand = claim.seen.own.stands.get(place);
-                if verdict_of(&self.tables, obligation, &stand) == PENDING {
+                if verdict_of(&self.tables, obligation, stand.state) == PENDING {
                     let stand = Stand { state: 0, exercised: false, ..stand };
                     claim.seen.own.stands.set(place, stand);
                 }

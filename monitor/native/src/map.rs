@@ -58,6 +58,7 @@ fn hash<K: Key>(key: &K) -> u64 {
 pub struct Index {
     slots: Box<[u32]>,
     used: u32,
+    first: u32, // no row before this one is used
 }
 
 const FREE: u32 = u32::MAX;
@@ -128,18 +129,17 @@ fn hash_in<K: Key, V>(rows: &[Option<(K, V)>]) -> impl Fn(usize) -> u64 + '_ {
 
 const FEW: usize = 8;
 
-/// A map that keeps the order of insertion; up to eight entries are looked through.
+/// A map that keeps the order of insertion; up to eight rows are looked through. An empty one has
+/// no rows.
 #[derive(Clone, Debug)]
 pub struct Map<K, V> {
     rows: Vec<Option<(K, V)>>,
     index: Option<Box<Index>>,
-    first: u32, // no row before this one is used
-    count: u32,
 }
 
 impl<K, V> Default for Map<K, V> {
     fn default() -> Self {
-        Self { rows: Vec::new(), index: None, first: 0, count: 0 }
+        Self { rows: Vec::new(), index: None }
     }
 }
 
@@ -148,10 +148,14 @@ pub type Set<K> = Map<K, ()>;
 
 impl<K: Key, V> Map<K, V> {
     pub fn len(&self) -> usize {
-        self.count as usize
+        let counted = || self.rows.iter().flatten().count();
+        self.index.as_ref().map_or_else(counted, |index| index.used as usize)
     }
     pub fn is_empty(&self) -> bool {
-        self.count == 0
+        self.rows.is_empty()
+    }
+    fn used(&self) -> &[Option<(K, V)>] {
+        &self.rows[self.index.as_ref().map_or(0, |index| index.first as usize)..]
     }
 
     fn place(&self, key: K) -> Option<usize> {
@@ -186,7 +190,7 @@ impl<K: Key, V> Map<K, V> {
     fn append(&mut self, key: K, value: V) -> usize {
         if self.rows.len() >= FEW && self.rows.len() >= 2 * self.len() {
             self.rows.retain(Option::is_some);
-            (self.first, self.index) = (0, None);
+            self.index = None;
         }
         let at = self.rows.len();
         self.fill(at, key, value);
@@ -199,7 +203,6 @@ impl<K: Key, V> Map<K, V> {
             self.rows.push(None);
         }
         self.rows[at] = Some((key, value));
-        self.count += 1;
         let hash_of = hash_in(&self.rows);
         if let Some(index) = &mut self.index {
             index.add(at, hash(&key), hash_of);
@@ -230,9 +233,8 @@ impl<K: Key, V> Map<K, V> {
         if let Some(index) = &mut self.index {
             index.remove(at, hash(&key), hash_in(&self.rows));
         }
-        self.count -= 1;
         let row = self.rows[at].take();
-        if self.count == 0 {
+        if self.len() == 0 {
             self.clear();
         }
         row.map(|row| row.1)
@@ -241,26 +243,26 @@ impl<K: Key, V> Map<K, V> {
     pub fn clear(&mut self) {
         self.rows.clear();
         self.index = None;
-        (self.first, self.count) = (0, 0);
     }
 
     /// Remove the oldest entry.
     pub fn pop_first(&mut self) -> Option<(K, V)> {
-        while self.rows.get(self.first as usize).is_some_and(Option::is_none) {
-            self.first += 1;
+        let free = self.used().iter().take_while(|row| row.is_none()).count() as u32;
+        if let Some(index) = &mut self.index {
+            index.first += free;
         }
-        let key = self.rows.get(self.first as usize)?.as_ref()?.0;
+        let key = self.keys().next()?;
         self.remove(key).map(|value| (key, value))
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (K, &V)> {
-        self.rows[self.first as usize..].iter().flatten().map(|row| (row.0, &row.1))
+        self.used().iter().flatten().map(|row| (row.0, &row.1))
     }
     pub fn iter_mut(&mut self) -> impl Iterator<Item = (K, &mut V)> {
-        self.rows[self.first as usize..].iter_mut().flatten().map(|row| (row.0, &mut row.1))
+        self.rows.iter_mut().flatten().map(|row| (row.0, &mut row.1))
     }
     pub fn keys(&self) -> impl Iterator<Item = K> + '_ {
-        self.rows[self.first as usize..].iter().flatten().map(|row| row.0)
+        self.used().iter().flatten().map(|row| row.0)
     }
 }
 
