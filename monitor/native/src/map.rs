@@ -229,15 +229,19 @@ impl<K: Key, V> Map<K, V> {
     }
 
     pub fn remove(&mut self, key: K) -> Option<V> {
-        let at = self.place(key)?;
+        self.place(key).map(|at| self.empty(at, key))
+    }
+
+    /// Empty the row of a key.
+    fn empty(&mut self, at: usize, key: K) -> V {
         if let Some(index) = &mut self.index {
             index.remove(at, hash(&key), hash_in(&self.rows));
         }
-        let row = self.rows[at].take();
+        let row = self.rows[at].take().expect("it is in");
         if self.len() == 0 {
             self.clear();
         }
-        row.map(|row| row.1)
+        row.1
     }
 
     pub fn clear(&mut self) {
@@ -322,13 +326,22 @@ impl<K: Key, V> Hashed<K, V> {
         self.map.get_mut(key)
     }
 
-    pub fn insert(&mut self, key: K, value: V) {
-        if let Some(found) = self.get_mut(key) {
-            *found = value;
-            return;
+    /// Where the row of a key is, which is filled if there is none; true if it was.
+    fn fill(&mut self, key: K, value: impl FnOnce() -> V) -> (usize, bool) {
+        if let Some(at) = self.place(key) {
+            return (at, false);
         }
-        let row = self.free.pop().map_or(self.rows.len(), |row| row as usize);
-        self.map.fill(row, key, value);
+        let at = self.free.pop().map_or(self.rows.len(), |row| row as usize);
+        self.map.fill(at, key, value());
+        (at, true)
+    }
+
+    pub fn insert(&mut self, key: K, value: V) {
+        let mut value = Some(value);
+        let at = self.fill(key, || value.take().expect("it is not in a row")).0;
+        if let (Some(value), Some(row)) = (value, &mut self.map.rows[at]) {
+            row.1 = value;
+        }
     }
 
     /// The value of a key, which is new if there is none.
@@ -336,20 +349,18 @@ impl<K: Key, V> Hashed<K, V> {
     where
         V: Default,
     {
-        if !self.contains(key) {
-            self.insert(key, V::default());
-        }
-        self.get_mut(key).expect("it was inserted")
+        let at = self.fill(key, V::default).0;
+        &mut self.map.rows[at].as_mut().expect("it is in").1
     }
 
     pub fn remove(&mut self, key: K) -> Option<V> {
-        let row = self.place(key)?;
-        let value = self.map.remove(key);
-        self.free.push(row as u32);
+        let at = self.place(key)?;
+        let value = self.map.empty(at, key);
+        self.free.push(at as u32);
         if self.is_empty() {
             self.free.clear();
         }
-        value
+        Some(value)
     }
 }
 
@@ -406,6 +417,95 @@ impl<K: Key, V: Store> Store for Map<K, V> {
             key.visit(found);
             value.visit(found);
         });
+    }
+}
+
+/// Sets by the keys that have any, in no order. Most have one element: the others are apart.
+#[derive(Clone, Debug)]
+pub struct Sets<K, V> {
+    first: Hashed<K, V>,
+    more: Hashed<K, Set<V>>,
+}
+
+impl<K, V> Default for Sets<K, V> {
+    fn default() -> Self {
+        Self { first: Hashed::default(), more: Hashed::default() }
+    }
+}
+
+impl<K: Key, V: Key> Sets<K, V> {
+    pub fn is_empty(&self) -> bool {
+        self.first.is_empty()
+    }
+    /// Whether a key has any.
+    pub fn contains(&self, key: K) -> bool {
+        self.first.contains(key)
+    }
+    pub fn keys(&self) -> impl Iterator<Item = K> + '_ {
+        self.first.keys()
+    }
+    /// The key whose row is at a place.
+    pub fn at(&self, row: Row) -> Option<K> {
+        self.first.at(row).map(|row| row.0)
+    }
+    pub fn has(&self, key: K, value: V) -> bool {
+        self.of(key).any(|each| each == value)
+    }
+
+    /// The set of a key, in the order in which its elements came.
+    pub fn of(&self, key: K) -> impl Iterator<Item = V> + '_ {
+        let first = self.first.get(key).copied();
+        let more = first.filter(|_| !self.more.is_empty()).and_then(|_| self.more.get(key));
+        first.into_iter().chain(more.into_iter().flat_map(Set::keys))
+    }
+
+    /// Add to the set of a key; return where the row of the key is, and whether the key is new.
+    pub fn add(&mut self, key: K, value: V) -> (Row, bool) {
+        let (at, new) = self.first.fill(key, || value);
+        if self.first.at(Row::of(at)).is_some_and(|row| row.1 != value) {
+            self.more.entry(key).add(value);
+        }
+        (Row::of(at), new)
+    }
+
+    /// Remove from the set of a key; return whether it was the last.
+    pub fn remove(&mut self, key: K, value: V) -> bool {
+        let Some(first) = self.first.get_mut(key) else { return false };
+        let more = self.more.get_mut(key);
+        if *first != value {
+            more.map(|more| more.remove(value));
+        } else if let Some((next, ())) = more.and_then(Set::pop_first) {
+            *first = next;
+        } else {
+            self.first.remove(key);
+            return true;
+        }
+        if self.more.get(key).is_some_and(Set::is_empty) {
+            self.more.remove(key);
+        }
+        false
+    }
+
+    /// Remove the set of a key.
+    pub fn take(&mut self, key: K) -> Vec<V> {
+        let all = self.of(key).collect();
+        self.first.remove(key);
+        self.more.remove(key);
+        all
+    }
+}
+
+impl<K: Key, V: Key> Store for Sets<K, V> {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.first.put(out);
+        self.more.put(out);
+    }
+    fn get(from: &mut Bytes) -> Option<Self> {
+        Some(Self { first: Store::get(from)?, more: Store::get(from)? })
+    }
+    fn visit(&self, found: &mut dyn FnMut(Name)) {
+        self.first.visit(found);
+        self.more.visit(found);
     }
 }
 

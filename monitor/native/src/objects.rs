@@ -3,7 +3,7 @@
 use crate::breaks::{contradiction, Code, Fine};
 use crate::claim::Claims;
 use crate::event::Event;
-use crate::map::{Few, Hashed, Map, Set};
+use crate::map::{Few, Hashed, Map, Set, Sets};
 use crate::names::{Name, Names};
 use crate::pool::{Key, Of, Pool};
 use crate::record;
@@ -116,7 +116,7 @@ record! {
     pub struct Objects {
         all: Hashed<u32, Object>,
         count: u32,
-        by_id: Hashed<Name, Few<u32>>,
+        by_id: Sets<Name, u32>,
         idle: Set<u32>,
         users: Hashed<Key, Map<u32, Few<u64>>>,
         none: Object,
@@ -173,15 +173,14 @@ impl Objects {
 
     /// The objects of this id that agree with what else is stated.
     pub fn find(&self, about: (Name, Option<Name>, Option<Name>)) -> Vec<u32> {
-        let named = self.by_id.get(about.0).into_iter().flat_map(Few::iter);
-        named.filter(|number| self.get(*number).agrees(about.1, about.2)).collect()
+        self.by_id.of(about.0).filter(|number| self.get(*number).agrees(about.1, about.2)).collect()
     }
 
     /// A new object of this id, cache identity and map of positions.
     pub fn add(&mut self, (id, identity, token_map): (Name, Option<Name>, Option<Name>)) -> u32 {
         let of = Object { object_id: Some(id), identity, token_map, ..Object::default() };
         let number = self.made(of);
-        self.by_id.entry(id).add(number);
+        self.by_id.add(id, number);
         self.rest(number);
         number
     }
@@ -194,12 +193,7 @@ impl Objects {
                 self.unlist(oldest);
                 let id = self.get(oldest).object_id;
                 self.discard(oldest);
-                if let Some(named) = id.and_then(|id| self.by_id.get_mut(id)) {
-                    named.remove(oldest);
-                    if named.is_empty() {
-                        id.map(|id| self.by_id.remove(id));
-                    }
-                }
+                id.map(|id| self.by_id.remove(id, oldest));
             }
         }
     }
