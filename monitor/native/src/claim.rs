@@ -106,7 +106,7 @@ record! {
 }
 
 fn finding(tables: &Tables, obligation: u8, stand: &Stand) -> Found {
-    let verdict = verdict_of(tables, obligation, stand.state);
+    let verdict = verdict_of(tables, obligation, stand);
     if verdict == UNEXERCISED || (verdict == SATISFIED && !stand.exercised) {
         return Found { verdict: UNEXERCISED, at: Place::default(), rule: NO_RULE };
     }
@@ -174,8 +174,9 @@ impl Claim {
         let of = &tables.modes[mode];
         let stands = Stands::first(of.obligations.len());
         self.seen.own = Scope { stands, registers: of.registers.clone() };
-        let scope = self.seen.own.of_request(mode, tables);
-        self.seen.requests.iter_mut().for_each(|row| row.1.scope = scope.clone());
+        for (_, request) in self.seen.requests.iter_mut() {
+            request.scope = self.seen.own.of_request(mode, tables);
+        }
     }
 
     // What it states.

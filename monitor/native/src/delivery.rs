@@ -335,13 +335,15 @@ impl<'a> Delivery<'a> {
         let watches = if self.moves { watches } else { &[] };
         let mut made = Vec::with_capacity(watches.len());
         for watch in watches {
-            let (state, first) = (scope.stands.state(watch.place), mode.offsets[watch.place]);
+            let (stand, first) = (scope.stands.get(watch.place), mode.offsets[watch.place]);
             let inputs =
                 Inputs { here, now, request_was, request, own, first, ..self.claim.inputs() };
-            let moves = state.filter(|_| !seen.is_open(mode.obligations[watch.place]));
-            made.push(
-                moves.map_or(Outcome::Stays, |state| self.outcome(watch, state, &inputs)),
-            );
+            let stays = stand.absent || seen.is_open(mode.obligations[watch.place]);
+            made.push(if stays {
+                Outcome::Stays
+            } else {
+                self.outcome(watch, stand.state, &inputs)
+            });
         }
         made
     }
@@ -373,7 +375,7 @@ impl<'a> Delivery<'a> {
                         continue; // what led to a restated event, and would allow it, is not known
                     }
                     let before = scope.stands.get(watch.place);
-                    let verdict = verdict_of(tables, number, before.state);
+                    let verdict = verdict_of(tables, number, &before);
                     if before.state != to && before.exercised && verdict == SATISFIED {
                         let (at, rule) = (before.at, before.rule);
                         seen.keep(number, Found { verdict, at, rule });

@@ -278,6 +278,9 @@ impl Objects {
     /// The claims on an object, and on those that have a key in common with it.
     pub fn sharing(&self, number: u32) -> Vec<u32> {
         let object = self.get(number);
+        if object.contents.is_empty() && object.places.is_empty() && object.same().is_empty() {
+            return object.on.iter().collect();
+        }
         let mut found = Set::default();
         found.add(number);
         let contents = object.contents.iter().map(|content| indexed_content(*content));

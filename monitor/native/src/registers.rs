@@ -179,7 +179,7 @@ impl Stands {
         line as u8 + 1
     }
 
-    /// The observer of a place does not belong to the scope.
+    /// An observer does not belong to the scope.
     fn leave_out(&mut self, place: usize) {
         self.cells[place] |= u32::from_le_bytes([0, 0, ABSENT, 0]);
     }
@@ -188,7 +188,7 @@ impl Stands {
     pub fn first(count: usize) -> Self {
         let at = Place::NONE;
         let first = Stand { state: 0, rule: NO_RULE, exercised: true, absent: false, at };
-        std::iter::repeat_n(first, count).collect()
+        Self { cells: vec![word(&first, 0); count].into(), count: count as u8, wide: false }
     }
 
     pub fn iter(&self) -> impl Iterator<Item = Stand> + '_ {
@@ -247,8 +247,8 @@ record! {
 }
 
 /// The verdict of the state of an observer.
-pub fn verdict_of(tables: &Tables, obligation: u8, state: u8) -> Verdict {
-    tables.obligations[usize::from(obligation)].verdicts[usize::from(state)]
+pub fn verdict_of(tables: &Tables, obligation: u8, stand: &Stand) -> Verdict {
+    tables.obligations[usize::from(obligation)].verdicts[usize::from(stand.state)]
 }
 
 impl Scope {
@@ -270,10 +270,11 @@ impl Scope {
 
     /// Whether anything is owed in it.
     pub fn owes(&self, mode: usize, tables: &Tables) -> bool {
-        let obligations = &tables.modes[mode].obligations;
-        obligations.iter().enumerate().any(|(place, &number)| {
+        let mut obligations = tables.modes[mode].obligations.iter().enumerate();
+        obligations.any(|(place, &number)| {
+            let verdicts = &tables.obligations[usize::from(number)].verdicts;
             let state = self.stands.state(place);
-            state.is_some_and(|state| verdict_of(tables, number, state) == PENDING)
+            state.is_some_and(|state| verdicts[usize::from(state)] == PENDING)
         })
     }
 }

@@ -117,10 +117,8 @@ impl Run {
     pub fn begin_request(
         &mut self, event: &Event, observes: Kinds, tables: &Tables, names: &Names,
     ) -> Fine<Option<Name>> {
-        let over = event.request_id.is_some_and(|name| self.requests.is_over(name));
-        let request = self.requests.of(event, observes, tables)?;
-        let again = |name: &Name| over && !self.requests.is_over(*name);
-        if let Some(name) = event.request_id.filter(again) {
+        let (request, again) = self.requests.of(event, observes, tables)?;
+        if let Some(name) = event.request_id.filter(|_| again) {
             for number in self.followers.remove(name).iter().flat_map(Map::keys) {
                 self.claims[number].drop_request(name, tables, names);
             }
