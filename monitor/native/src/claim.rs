@@ -10,6 +10,7 @@ use crate::map::Map;
 use crate::names::{Name, Names};
 use crate::record;
 use crate::registers::{verdict_of, Registers, Scope, Stand, Stands};
+use crate::store::Maybe;
 use crate::tables::{
     Inputs, Tables, Verdict, INCONCLUSIVE, PENDING, SATISFIED, UNEXERCISED, UNKNOWN, VIOLATED,
 };
@@ -84,9 +85,9 @@ record! {
         predicate: Option<Predicate>,
         object: u32,
         owner: Option<Name>,
-        priority: Option<i64>,
+        priority: Maybe,
         disputed: bool,
-        footprint: Option<i64>,
+        footprint: Maybe,
         placed: bool,
         known: bool,
         named: bool,
@@ -101,7 +102,7 @@ record! {
         facts: Registers,
         seen: Observed,
         is_final: bool,
-        period: u64,
+        period: u32,
     }
 }
 
@@ -162,7 +163,7 @@ impl Observed {
 }
 
 impl Claim {
-    pub fn new(id: Name, serial: u64, object: u32, period: u64, tables: &Tables) -> Self {
+    pub fn new(id: Name, serial: u64, object: u32, period: u32, tables: &Tables) -> Self {
         let facts = tables.claim.clone();
         let pressed = Some(false);
         Self { id: Some(id), serial, object, period, facts, pressed, ..Self::default() }
@@ -198,7 +199,7 @@ impl Claim {
     /// The end of its own positions: of its footprint, or of all if none is stated.
     pub fn extent(&self) -> u64 {
         let end = self.predicate.map_or(0, Predicate::end);
-        self.footprint.map_or(MAX_BLOCKS, |footprint| footprint.max(end)) as u64
+        self.footprint.get().map_or(MAX_BLOCKS, |footprint| footprint.max(end)) as u64
     }
     pub fn responsible(&self, tables: &Tables) -> bool {
         self.facts.get(tables.at.responsible) == 1
@@ -318,7 +319,7 @@ impl Claim {
         let accepts = event.kind == event::CLAIM_ACCEPTED;
         let differs =
             |one: Option<i64>, other: Option<i64>| one.is_some() && other.is_some() && one != other;
-        self.disputed |= differs(self.priority, event.priority);
+        self.disputed |= differs(self.priority.get(), event.priority);
         let again = event.kind == event::CLAIM_REGISTERED;
         let both = self.clock().asked.zip(event.duration).filter(|_| again);
         let owners = self.owner.zip(event.owner_scope).filter(|_| !accepts);
@@ -336,7 +337,7 @@ impl Claim {
             self.known = true;
         }
         self.grant(event, tables);
-        self.priority = self.priority.or(event.priority);
+        self.priority = self.priority.get().or(event.priority).into();
         why
     }
 
@@ -353,9 +354,9 @@ impl Claim {
             }
         }
         if commits {
-            self.footprint = event.footprint.or(self.footprint);
+            self.footprint = event.footprint.or(self.footprint.get()).into();
         } else if let Some(footprint) = event.footprint.filter(|_| !self.committed(tables)) {
-            self.footprint = Some(self.footprint.unwrap_or(0).max(footprint));
+            self.footprint = Some(self.footprint.get().unwrap_or(0).max(footprint)).into();
         }
     }
 

@@ -13,7 +13,7 @@ use crate::state::{Asked, State, Stream};
 use crate::store::{Bytes, Store};
 use crate::tables::{Shared, Tables};
 
-const MAGIC: u64 = 0x7265_7369_6465_0006;
+const MAGIC: u64 = 0x7265_7369_6465_0007;
 
 /// What all streams of a file have in common, and their judges.
 pub struct Core {

@@ -7,6 +7,7 @@ use crate::map::{Few, Hashed, Map, Set, Sets};
 use crate::names::{Name, Names};
 use crate::pool::{Key, Of, Pool};
 use crate::record;
+use crate::store::{Bytes, Store};
 
 const IDLE: usize = 65_536;
 
@@ -33,36 +34,75 @@ record! {
     pub struct United { same: Vec<((u64, u64), Key)>, shared: Vec<(u64, u64)> }
 }
 
-record! {
-    /// Positions by their groups, in order: runs of a group, from a position to before another.
-    #[derive(Default)]
-    pub struct Places { runs: Vec<(u64, u64, u64)> }
+/// A run of positions of a group, from one to before another.
+type Run = (u64, u64, u64);
+
+/// Positions by their groups, in order, as runs; mostly one.
+#[derive(Default)]
+pub enum Places {
+    #[default]
+    None,
+    One(Run),
+    Many(Box<Vec<Run>>),
 }
 
 impl Places {
+    fn runs(&self) -> &[Run] {
+        match self {
+            Self::None => &[],
+            Self::One(run) => std::slice::from_ref(run),
+            Self::Many(runs) => runs,
+        }
+    }
+
     pub fn is_empty(&self) -> bool {
-        self.runs.is_empty()
+        self.runs().is_empty()
     }
 
     /// The groups and positions.
     pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        self.runs.iter().flat_map(|&(group, first, end)| (first..end).map(move |at| (group, at)))
+        self.runs().iter().flat_map(|&(group, first, end)| (first..end).map(move |at| (group, at)))
     }
 
     fn add(&mut self, (group, at): (u64, u64)) {
-        let next = self.runs.partition_point(|run| (run.0, run.1) <= (group, at));
-        let joins = self.runs.get(next).is_some_and(|run| (run.0, run.1) == (group, at + 1));
-        let before = next.checked_sub(1).map(|place| &mut self.runs[place]);
-        match before.filter(|run| run.0 == group && at <= run.2) {
-            Some(run) if at < run.2 => {}
-            Some(run) if !joins => run.2 = at + 1,
-            Some(_) => self.runs[next - 1].2 = self.runs.remove(next).2,
-            None if joins => self.runs[next].1 = at,
-            None => {
-                self.runs.reserve_exact(1);
-                self.runs.insert(next, (group, at, at + 1));
+        match self {
+            Self::None => *self = Self::One((group, at, at + 1)),
+            Self::One(run) if run.0 == group && run.1 <= at && at <= run.2 => {
+                run.2 = run.2.max(at + 1);
             }
+            Self::One(run) => {
+                *self = Self::Many(Box::new(vec![*run]));
+                self.add((group, at));
+            }
+            Self::Many(runs) => add(runs, (group, at)),
         }
+    }
+}
+
+fn add(runs: &mut Vec<Run>, (group, at): (u64, u64)) {
+    let next = runs.partition_point(|run| (run.0, run.1) <= (group, at));
+    let joins = runs.get(next).is_some_and(|run| (run.0, run.1) == (group, at + 1));
+    let before = next.checked_sub(1).map(|place| &mut runs[place]);
+    match before.filter(|run| run.0 == group && at <= run.2) {
+        Some(run) if at < run.2 => {}
+        Some(run) if !joins => run.2 = at + 1,
+        Some(_) => runs[next - 1].2 = runs.remove(next).2,
+        None if joins => runs[next].1 = at,
+        None => runs.insert(next, (group, at, at + 1)),
+    }
+}
+
+impl Store for Places {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.runs().to_vec().put(out);
+    }
+    fn get(from: &mut Bytes) -> Option<Self> {
+        let runs = Vec::<Run>::get(from)?;
+        Some(match runs[..] {
+            [] => Self::None,
+            [run] => Self::One(run),
+            _ => Self::Many(Box::new(runs)),
+        })
     }
 }
 
@@ -98,7 +138,7 @@ impl Object {
 
     /// The end of the positions of which anything was stated.
     pub fn known(&self) -> i64 {
-        let places = self.places.runs.iter().map(|run| run.2 as i64).max();
+        let places = self.places.runs().iter().map(|run| run.2 as i64).max();
         places.unwrap_or(0).max(self.contents.len() as i64)
     }
 

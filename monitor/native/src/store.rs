@@ -53,6 +53,39 @@ macro_rules! whole {
 }
 whole!(u8, u16, u32, u64, i32, i64, i128);
 
+/// A whole number or none, in eight bytes: the smallest stands for none.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Maybe(i64);
+
+impl Maybe {
+    pub const NONE: Self = Self(i64::MIN);
+
+    pub fn get(self) -> Option<i64> {
+        Some(self.0).filter(|_| self != Self::NONE)
+    }
+}
+
+impl Default for Maybe {
+    fn default() -> Self {
+        Self::NONE
+    }
+}
+
+impl From<Option<i64>> for Maybe {
+    fn from(number: Option<i64>) -> Self {
+        number.map_or(Self::NONE, Self)
+    }
+}
+
+impl Store for Maybe {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.0.put(out);
+    }
+    fn get(from: &mut Bytes) -> Option<Self> {
+        i64::get(from).map(Self)
+    }
+}
+
 impl Store for bool {
     fn put(&self, out: &mut Vec<u8>) {
         out.push(u8::from(*self));
