@@ -234,11 +234,11 @@ impl Judge {
             kind => kind,
         };
         let copies;
-        let event = if in_tiers {
+        let event = if kind == event.kind {
+            event
+        } else {
             copies = Event { kind, ..event.clone() };
             &copies
-        } else {
-            event
         };
         if event.restated && !self.state.restating {
             return Ok(());

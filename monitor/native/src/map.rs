@@ -314,10 +314,6 @@ impl<K, V> std::ops::Deref for Hashed<K, V> {
 }
 
 impl<K: Key, V> Hashed<K, V> {
-    /// Where the row of a key is.
-    pub fn row(&self, key: K) -> Option<Row> {
-        self.place(key).map(Row::of)
-    }
     /// The key and the value at a place.
     pub fn at(&self, row: Row) -> Option<&(K, V)> {
         self.rows.get(row.place())?.as_ref()
@@ -434,6 +430,10 @@ impl<K, V> Default for Sets<K, V> {
 }
 
 impl<K: Key, V: Key> Sets<K, V> {
+    /// How many keys have any.
+    pub fn len(&self) -> usize {
+        self.first.len()
+    }
     pub fn is_empty(&self) -> bool {
         self.first.is_empty()
     }
@@ -454,9 +454,15 @@ impl<K: Key, V: Key> Sets<K, V> {
 
     /// The set of a key, in the order in which its elements came.
     pub fn of(&self, key: K) -> impl Iterator<Item = V> + '_ {
-        let first = self.first.get(key).copied();
-        let more = first.filter(|_| !self.more.is_empty()).and_then(|_| self.more.get(key));
-        first.into_iter().chain(more.into_iter().flat_map(Set::keys))
+        self.all(self.first.get(key).map(|first| (key, *first)))
+    }
+    /// The set of the key whose row is at a place.
+    pub fn of_row(&self, row: Row) -> impl Iterator<Item = V> + '_ {
+        self.all(self.first.at(row).copied())
+    }
+    fn all(&self, first: Option<(K, V)>) -> impl Iterator<Item = V> + '_ {
+        let more = first.filter(|_| !self.more.is_empty()).and_then(|row| self.more.get(row.0));
+        first.map(|row| row.1).into_iter().chain(more.into_iter().flat_map(Set::keys))
     }
 
     /// Add to the set of a key; return where the row of the key is, and whether the key is new.

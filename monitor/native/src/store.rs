@@ -1,7 +1,6 @@
 //! Writes state as bytes and reads it back, and visits the names in it.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
-use std::hash::{BuildHasher, Hash};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
 
 use crate::names::Name;
@@ -189,27 +188,21 @@ many!(
     [T: Store + Ord] BTreeSet<T>
 );
 
-macro_rules! map {
-    ($([$($bound:tt)*] $map:ty),*) => {$(impl<$($bound)*> Store for $map {
-        fn put(&self, out: &mut Vec<u8>) {
-            self.len().put(out);
-            self.iter().for_each(|(key, value)| {
-                key.put(out);
-                value.put(out);
-            });
-        }
-        fn get(from: &mut Bytes) -> Option<Self> {
-            (0..usize::get(from)?).map(|_| <(K, V)>::get(from)).collect()
-        }
-        fn visit(&self, found: &mut dyn FnMut(Name)) {
-            self.iter().for_each(|(key, value)| {
-                key.visit(found);
-                value.visit(found);
-            });
-        }
-    })*};
+impl<K: Store + Ord, V: Store> Store for BTreeMap<K, V> {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.len().put(out);
+        self.iter().for_each(|(key, value)| {
+            key.put(out);
+            value.put(out);
+        });
+    }
+    fn get(from: &mut Bytes) -> Option<Self> {
+        (0..usize::get(from)?).map(|_| <(K, V)>::get(from)).collect()
+    }
+    fn visit(&self, found: &mut dyn FnMut(Name)) {
+        self.iter().for_each(|(key, value)| {
+            key.visit(found);
+            value.visit(found);
+        });
+    }
 }
-map!(
-    [K: Store + Ord, V: Store] BTreeMap<K, V>,
-    [K: Store + Eq + Hash, V: Store, S: BuildHasher + Default] HashMap<K, V, S>
-);
