@@ -71,7 +71,8 @@ impl Ranks {
             || touched.iter().filter(|row| !(row.1.lost.is_empty() && row.1.blocks.is_empty()));
         let unsure = losers().any(|(each, _)| {
             let each = &claims[each];
-            (each.mode == tables.named.soft_priority && each.priority.get().is_none()) || each.disputed
+            (each.mode == tables.named.soft_priority && each.priority.get().is_none())
+                || each.disputed
         });
         let ranks: Vec<(u32, i64)> = losers()
             .filter(|(each, _)| Self::is_ranked(*each, claims, tables))
