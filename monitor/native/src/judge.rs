@@ -22,7 +22,8 @@ use crate::tables::{Shared, PENDING};
 /// One stream, and the verdict on each of its claims.
 pub struct Judge {
     pub tables: Shared,
-    pub names: Names,
+    /// The names of all streams, while a line of this one is taken.
+    pub names: Box<Names>,
     pub asked: Rc<Asked>,
     pub state: State,
     pub stream: Stream,
@@ -66,7 +67,7 @@ impl Judge {
     pub fn with(tables: Shared, asked: Rc<Asked>, stream: Stream, state: State) -> Self {
         Self {
             tables,
-            names: Names::default(),
+            names: Box::default(),
             asked,
             state,
             stream,

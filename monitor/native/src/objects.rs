@@ -34,6 +34,9 @@ record! {
     pub struct United { same: Vec<((u64, u64), Key)>, shared: Vec<(u64, u64)> }
 }
 
+/// The id of an object, its cache identity and its map of positions.
+type About = (Name, Option<Name>, Option<Name>);
+
 /// A run of positions of a group, from one to before another.
 type Run = (u64, u64, u64);
 
@@ -199,25 +202,26 @@ impl Objects {
 
     /// The object that an event states, which is new if there is none; None if it states none.
     pub fn meant(&mut self, event: &Event, names: &Names) -> Fine<Option<u32>> {
-        let Some(id) = event.object_id else { return Ok(None) };
-        let about = (id, event.cache_identity, event.token_map);
-        let found = self.find(about);
-        if found.len() > 1 {
-            return contradiction(
-                Code::ObjectAmbiguous,
-                format!("two objects are called {}", names.show(id)),
-            );
+        let about = event.object_id.map(|id| (id, event.cache_identity, event.token_map));
+        about.map(|about| self.named(about, names)).transpose()
+    }
+
+    /// The object of this id that agrees with what else is stated, which is new if there is none.
+    pub fn named(&mut self, about: About, names: &Names) -> Fine<u32> {
+        let (id, identity, token_map) = about;
+        let agrees = |number: &u32| self.get(*number).agrees(identity, token_map);
+        let found: Vec<u32> = self.by_id.of(id).filter(agrees).collect();
+        match found[..] {
+            [] => Ok(self.add(about)),
+            [number] => Ok(number),
+            _ => {
+                let text = format!("two objects are called {}", names.show(id));
+                contradiction(Code::ObjectAmbiguous, text)
+            }
         }
-        Ok(Some(found.first().copied().unwrap_or_else(|| self.add(about))))
     }
 
-    /// The objects of this id that agree with what else is stated.
-    pub fn find(&self, about: (Name, Option<Name>, Option<Name>)) -> Vec<u32> {
-        self.by_id.of(about.0).filter(|number| self.get(*number).agrees(about.1, about.2)).collect()
-    }
-
-    /// A new object of this id, cache identity and map of positions.
-    pub fn add(&mut self, (id, identity, token_map): (Name, Option<Name>, Option<Name>)) -> u32 {
+    fn add(&mut self, (id, identity, token_map): About) -> u32 {
         let of = Object { object_id: Some(id), identity, token_map, ..Object::default() };
         let number = self.made(of);
         self.by_id.add(id, number);
