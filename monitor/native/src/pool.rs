@@ -183,8 +183,8 @@ impl Pool {
         new
     }
 
-    /// A block of the GPU holds nothing any more; return what it held, or None if nothing is known
-    /// of it.
+    /// A block of the GPU holds nothing any more; return what it held, or None if it is not
+    /// known.
     pub fn free(&mut self, block: Name) -> Option<Option<Key>> {
         let key = self.blocks.remove(block)?.and_then(|row| self.keys.at(row));
         if let Some(key) = key {
