@@ -9,7 +9,7 @@
 use std::collections::BTreeSet;
 
 use crate::claim::Claims;
-use crate::map::{Few, Hashed, Map, Row, Set};
+use crate::map::{Map, Row, Set, Sets};
 use crate::objects::Objects;
 use crate::pool::{Key, Pool};
 use crate::record;
@@ -22,18 +22,13 @@ record! {
 }
 
 record! {
-    /// The claims that take blocks behind the stated contents of an object, and how many those are.
-    #[derive(Default)]
-    pub struct Span { on: Few<u32>, blocks: i64 }
-}
-
-record! {
-    /// The blocks that claims take.
+    /// The blocks that claims take: who takes each key, and by object the claims that take blocks
+    /// behind its stated contents, of which there are `spanned` in all.
     #[derive(Default)]
     pub struct Capacity {
         sizes: Map<u32, Size>,
-        owners: Hashed<Key, Few<u32>>,
-        spans: Hashed<u32, Span>,
+        owners: Sets<Key, u32>,
+        spans: Sets<u32, u32>,
         spanned: i64,
         unknown: Map<u32, u64>,
         by_took: BTreeSet<(u64, u32)>,
@@ -116,62 +111,45 @@ impl Capacity {
             self.unknown.insert(number, claim.took);
             return;
         }
-        for key in &keys {
-            self.owners.entry(*key).add(number);
-        }
-        let rows = keys.iter().filter_map(|key| self.owners.row(*key)).collect();
-        let size = Size { keys: rows, end: size, took: claim.took, object: claim.object };
+        let keys = keys.iter().map(|key| self.owners.add(*key, number).0).collect();
+        let size = Size { keys, end: size, took: claim.took, object: claim.object };
         let behind = size.start() < size.end;
         self.sizes.insert(number, size);
         self.by_took.insert((claim.took, number));
         if behind {
-            self.spans.entry(claim.object).on.add(number);
-            self.measure(claim.object);
+            self.span(claim.object, |spans| _ = spans.add(claim.object, number));
         }
     }
 
     /// A claim takes no blocks any more.
     pub fn remove(&mut self, number: u32) {
         self.unknown.remove(number);
+        let Some(size) = self.sizes.get(number) else { return };
+        let object = size.object;
+        if size.start() < size.end {
+            self.span(object, |spans| _ = spans.remove(object, number));
+        }
         let Some(size) = self.sizes.remove(number) else { return };
         self.by_took.remove(&(size.took, number));
         for row in &size.keys {
-            let Some(&(key, _)) = self.owners.at(*row) else { continue };
-            let owners = self.owners.entry(key);
-            owners.remove(number);
-            if owners.is_empty() {
-                self.owners.remove(key);
-            }
-        }
-        if size.start() < size.end {
-            self.spans.entry(size.object).on.remove(number);
-            self.measure(size.object);
+            self.owners.at(*row).map(|key| self.owners.remove(key, number));
         }
     }
 
-    /// Count the blocks behind the stated contents of an object.
-    fn measure(&mut self, object: u32) {
-        let Some(span) = self.spans.get(object) else { return };
-        let (before, after) = (span.blocks, self.behind(span, ALWAYS));
-        self.spanned += after - before;
-        if span.on.is_empty() {
-            self.spans.remove(object);
-        } else {
-            self.spans.entry(object).blocks = after;
-        }
+    /// Change which claims take blocks behind the stated contents of an object.
+    fn span(&mut self, object: u32, change: impl FnOnce(&mut Sets<u32, u32>)) {
+        self.spanned -= self.behind(object, ALWAYS);
+        change(&mut self.spans);
+        self.spanned += self.behind(object, ALWAYS);
     }
 
-    /// The blocks of a span that claims take which took them by then.
-    fn behind(&self, span: &Span, until: u64) -> i64 {
-        let sizes = span.on.iter().filter_map(|each| self.sizes.get(each));
+    /// The blocks behind the stated contents of an object that claims take which took them by then.
+    fn behind(&self, object: u32, until: u64) -> i64 {
+        let sizes = self.spans.of(object).filter_map(|each| self.sizes.get(each));
         let (least, most) = sizes
             .filter(|size| size.took <= until)
             .fold((i64::MAX, 0), |(a, b), s| (a.min(s.start()), b.max(s.end)));
         (most - least).max(0)
-    }
-
-    fn owners(&self, row: Row) -> Option<&Few<u32>> {
-        self.owners.at(row).map(|row| &row.1)
     }
 
     /// Blocks of all claims that took them by then, each once; None if a size is unknown.
@@ -188,14 +166,11 @@ impl Capacity {
         for &(_, claim) in self.by_took.range((until + 1, 0)..) {
             let Some(size) = self.sizes.get(claim) else { continue };
             if size.start() < size.end && spans.add(size.object) {
-                let span = self.spans.get(size.object);
-                total -= span.map_or(0, |span| span.blocks - self.behind(span, until));
+                total -= self.behind(size.object, ALWAYS) - self.behind(size.object, until);
             }
             for key in &size.keys {
-                let owners = self.owners(*key);
-                let first = owners.is_some_and(|owners| {
-                    owners.iter().next() == Some(claim) && owners.iter().all(is_late)
-                });
+                let mut owners = self.owners.of_row(*key);
+                let first = owners.next() == Some(claim) && owners.all(is_late);
                 total -= i64::from(first);
             }
         }
@@ -205,24 +180,22 @@ impl Capacity {
     /// Call a function with the cells of one claim: so many blocks that the same claims take.
     fn cells(&self, number: u32, mut each: impl FnMut(i64, &mut dyn Iterator<Item = u32>)) {
         let Some(size) = self.sizes.get(number) else { return };
-        for owners in size.keys.iter().filter_map(|key| self.owners(*key)) {
-            each(1, &mut owners.iter());
-        }
+        size.keys.iter().for_each(|key| each(1, &mut self.owners.of_row(*key)));
         let start = size.start();
         if start == size.end {
             return;
         }
-        let Some(Span { on, .. }) = self.spans.get(size.object) else { return };
-        if matches!(on, Few::One(_)) {
+        let on = || self.spans.of(size.object);
+        if on().nth(1).is_none() {
             return each(size.end - start, &mut std::iter::once(number));
         }
         let of = |claim: u32| self.sizes.get(claim).map_or((0, 0), |s| (s.start(), s.end));
         let own = start..=size.end;
-        let edges = on.iter().flat_map(|claim| <[i64; 2]>::from(of(claim)));
+        let edges = on().flat_map(|claim| <[i64; 2]>::from(of(claim)));
         let edges: BTreeSet<i64> = edges.filter(|edge| own.contains(edge)).collect();
         for (low, high) in edges.iter().zip(edges.iter().skip(1)) {
             let takes = |claim: &u32| of(*claim).0 <= *low && *high <= of(*claim).1;
-            each(high - low, &mut on.iter().filter(takes));
+            each(high - low, &mut on().filter(takes));
         }
     }
 

@@ -9,7 +9,8 @@ use crate::follow::{Trail, NO_TRAIL};
 use crate::map::Map;
 use crate::names::{Name, Names};
 use crate::record;
-use crate::registers::{verdict_of, Registers, Scope, Stand};
+use crate::registers::{verdict_of, Registers, Scope, Stand, Stands};
+use crate::store::Maybe;
 use crate::tables::{
     Tables, Verdict, INCONCLUSIVE, PENDING, SATISFIED, UNEXERCISED, UNKNOWN, VIOLATED,
 };
@@ -38,9 +39,14 @@ record! {
 }
 
 record! {
-    /// Why the claim, and single obligations, are inconclusive.
+    /// What stays whatever observers do: why the claim, and single obligations, are inconclusive, and
+    /// what obligations came to in states that were left.
     #[derive(Default)]
-    pub struct Reasons { of_all: Option<Reason>, open: Vec<(u8, Reason)> }
+    pub struct Lasting {
+        of_all: Option<Reason>,
+        open: Vec<(u8, Reason)>,
+        left: Vec<(u8, Found)>,
+    }
 }
 
 record! {
@@ -49,8 +55,7 @@ record! {
     pub struct Observed {
         own: Scope,
         requests: Map<Name, Followed>,
-        reasons: Option<Box<Reasons>>,
-        left: Vec<(u8, Found)>,
+        lasting: Option<Box<Lasting>>,
     }
 }
 
@@ -80,9 +85,9 @@ record! {
         predicate: Option<Predicate>,
         object: u32,
         owner: Option<Name>,
-        priority: Option<i64>,
+        priority: Maybe,
         disputed: bool,
-        footprint: Option<i64>,
+        footprint: Maybe,
         placed: bool,
         known: bool,
         named: bool,
@@ -97,7 +102,7 @@ record! {
         facts: Registers,
         seen: Observed,
         is_final: bool,
-        period: u64,
+        period: u32,
     }
 }
 
@@ -115,8 +120,9 @@ impl Observed {
         if found.verdict != SATISFIED && found.verdict != VIOLATED {
             return;
         }
-        match self.left.iter_mut().find(|row| row.0 == obligation) {
-            None => self.left.push((obligation, found)),
+        let left = &mut self.lasting.get_or_insert_default().left;
+        match left.iter_mut().find(|row| row.0 == obligation) {
+            None => left.push((obligation, found)),
             Some(row) if found.verdict > row.1.verdict => row.1 = found,
             Some(_) => {}
         }
@@ -130,14 +136,20 @@ impl Observed {
     /// One obligation is inconclusive from now on.
     pub fn leave_open(&mut self, obligation: u8, reason: Reason) {
         if !self.is_open(obligation) {
-            self.reasons.get_or_insert_default().open.push((obligation, reason));
+            self.lasting.get_or_insert_default().open.push((obligation, reason));
         }
     }
 
     /// Why one obligation is inconclusive.
     fn open(&self, obligation: u8) -> Option<&Reason> {
-        let mut open = self.reasons.iter().flat_map(|reasons| &reasons.open);
-        open.find(|row| row.0 == obligation).map(|row| &row.1)
+        let open = &self.lasting.as_ref()?.open;
+        open.iter().find(|row| row.0 == obligation).map(|row| &row.1)
+    }
+
+    /// What an obligation came to in a state that was left.
+    fn left(&self, obligation: u8) -> Option<Found> {
+        let left = &self.lasting.as_ref()?.left;
+        left.iter().find(|row| row.0 == obligation).map(|row| row.1)
     }
 
     pub fn is_open(&self, obligation: u8) -> bool {
@@ -146,12 +158,12 @@ impl Observed {
 
     /// Why the claim is inconclusive.
     pub fn unclear(&self) -> Option<&Reason> {
-        self.reasons.as_ref()?.of_all.as_ref()
+        self.lasting.as_ref()?.of_all.as_ref()
     }
 }
 
 impl Claim {
-    pub fn new(id: Name, serial: u64, object: u32, period: u64, tables: &Tables) -> Self {
+    pub fn new(id: Name, serial: u64, object: u32, period: u32, tables: &Tables) -> Self {
         let facts = tables.claim.clone();
         let pressed = Some(false);
         Self { id: Some(id), serial, object, period, facts, pressed, ..Self::default() }
@@ -161,12 +173,11 @@ impl Claim {
     pub fn begin(&mut self, mode: usize, tables: &Tables) {
         self.mode = mode;
         let of = &tables.modes[mode];
-        let at = Place::default();
-        let first = Stand { state: 0, rule: NO_RULE, exercised: true, absent: false, at };
-        let stands = of.obligations.iter().map(|_| first).collect();
+        let stands = Stands::first(of.obligations.len());
         self.seen.own = Scope { stands, registers: of.registers.clone() };
-        let scope = self.seen.own.of_request(mode, tables);
-        self.seen.requests.iter_mut().for_each(|row| row.1.scope = scope.clone());
+        for (_, request) in self.seen.requests.iter_mut() {
+            request.scope = self.seen.own.of_request(mode, tables);
+        }
     }
 
     // What it states.
@@ -184,7 +195,7 @@ impl Claim {
     /// The end of its own positions: of its footprint, or of all if none is stated.
     pub fn extent(&self) -> u64 {
         let end = self.predicate.map_or(0, Predicate::end);
-        self.footprint.map_or(MAX_BLOCKS, |footprint| footprint.max(end)) as u64
+        self.footprint.get().map_or(MAX_BLOCKS, |footprint| footprint.max(end)) as u64
     }
     pub fn responsible(&self, tables: &Tables) -> bool {
         self.facts.get(tables.at.responsible) == 1
@@ -304,7 +315,7 @@ impl Claim {
         let accepts = event.kind == event::CLAIM_ACCEPTED;
         let differs =
             |one: Option<i64>, other: Option<i64>| one.is_some() && other.is_some() && one != other;
-        self.disputed |= differs(self.priority, event.priority);
+        self.disputed |= differs(self.priority.get(), event.priority);
         let again = event.kind == event::CLAIM_REGISTERED;
         let both = self.clock().asked.zip(event.duration).filter(|_| again);
         let owners = self.owner.zip(event.owner_scope).filter(|_| !accepts);
@@ -322,7 +333,7 @@ impl Claim {
             self.known = true;
         }
         self.grant(event, tables);
-        self.priority = self.priority.or(event.priority);
+        self.priority = self.priority.get().or(event.priority).into();
         why
     }
 
@@ -339,9 +350,9 @@ impl Claim {
             }
         }
         if commits {
-            self.footprint = event.footprint.or(self.footprint);
+            self.footprint = event.footprint.or(self.footprint.get()).into();
         } else if let Some(footprint) = event.footprint.filter(|_| !self.committed(tables)) {
-            self.footprint = Some(self.footprint.unwrap_or(0).max(footprint));
+            self.footprint = Some(self.footprint.get().unwrap_or(0).max(footprint)).into();
         }
     }
 
@@ -383,7 +394,7 @@ impl Claim {
 
     /// Nothing more is concluded of the claim.
     pub fn distrust(&mut self, reason: Reason) {
-        self.seen.reasons.get_or_insert_default().of_all.get_or_insert(reason);
+        self.seen.lasting.get_or_insert_default().of_all.get_or_insert(reason);
     }
 
     pub fn distrust_for(&mut self, code: Code, text: &str, at: Place) {
@@ -408,7 +419,7 @@ impl Claim {
     pub fn found(&self, place: usize, tables: &Tables) -> (Found, Option<&Reason>) {
         let number = tables.modes[self.mode].obligations[place];
         let mut heaviest = finding(tables, number, &self.seen.own.stands.get(place));
-        let left = self.seen.left.iter().find(|row| row.0 == number).map(|row| row.1);
+        let left = self.seen.left(number);
         let stands = self.seen.requests.iter().map(|row| row.1.scope.stands.get(place));
         let scoped = stands.filter(|s| !s.absent).map(|stand| finding(tables, number, &stand));
         if let Some(breach) = left.filter(|found| found.verdict == VIOLATED) {

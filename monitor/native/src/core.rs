@@ -18,7 +18,7 @@ const MAGIC: u64 = 0x7265_7369_6465_0007;
 /// What all streams of a file have in common, and their judges.
 pub struct Core {
     tables: Shared,
-    names: Names,
+    names: Box<Names>,
     judges: Vec<Judge>,
     by_stream: HashMap<String, usize>,
     /// The stream that the last line named, if it did, and the number of its judge.
@@ -44,7 +44,7 @@ struct Packed {
 impl Core {
     /// A core for a table and options, as `monitor.native.tables` writes both.
     pub fn new(table: &[u8], options: &[u8]) -> Option<Self> {
-        let mut names = Names::default();
+        let mut names = Box::<Names>::default();
         let tables = Rc::new(Tables::read(table, &mut names)?);
         names.fix();
         Some(Self {
@@ -281,13 +281,13 @@ impl Core {
             let (tables, asked) = (self.tables.clone(), self.asked.clone());
             self.judges.push(Judge::with(tables, asked, stream, State::get(from)?));
         }
-        self.names = names;
+        self.names = Box::new(names);
         Some(())
     }
 }
 
 /// Call a function with a judge that has the names meanwhile.
-fn lend(names: &mut Names, judge: &mut Judge, work: impl FnOnce(&mut Judge)) {
+fn lend(names: &mut Box<Names>, judge: &mut Judge, work: impl FnOnce(&mut Judge)) {
     std::mem::swap(&mut judge.names, names);
     work(judge);
     std::mem::swap(&mut judge.names, names);

@@ -254,7 +254,7 @@ impl Facts<'_> {
                 return key.map_or(Ok(()), |key| self.unite(before, key, block));
             }
         }
-        self.pool.place(key, block);
+        self.pool.place(before, key, block);
         Ok(())
     }
 
@@ -350,8 +350,7 @@ impl Facts<'_> {
             key.into_iter().for_each(|key| self.pool.free_all(key));
             return Ok(());
         };
-        let text = if self.pool.knows(block) {
-            let held = self.pool.free(block);
+        let text = if let Some(held) = self.pool.free(block) {
             self.effect.freed.extend(held.map(|held| (block, held)));
             if key.is_none() || held.is_none() || held == key {
                 return Ok(());

@@ -28,7 +28,7 @@ impl Judge {
         let object = state.run.objects.anonymous();
         let mut claim = Claim::new(name, state.run.claims.made, object, state.period, &self.tables);
         claim.begin(self.asked.default, &self.tables);
-        if self.names.with(name, |id| state.gone.contains(id)) {
+        if state.gone.len() > 0 && self.names.with(name, |id| state.gone.contains(id)) {
             claim.distrust_for(Code::IdReused, "a claim of this id ended before", at);
         }
         let number = state.run.claims.add(claim);
@@ -90,10 +90,13 @@ impl Judge {
             let text = "the object and the predicate of the claim are not stated";
             claim.distrust_for(Code::TermsMissing, text, line.at);
         }
-        let clock = self.state.order.time_ns;
-        let counted = self.state.run.capacity.uncount(vec![number]);
-        durations::start(&mut self.state.run, &tables, clock, number, event, line);
-        self.state.run.recount(&counted, &tables);
+        let (run, clock) = (&mut self.state.run, self.state.order.time_ns);
+        let size = run.claims[number].size(&tables);
+        durations::start(run, &tables, clock, number, event, line);
+        if run.claims[number].size(&tables) != size {
+            let counted = run.capacity.uncount(vec![number]);
+            run.recount(&counted, &tables);
+        }
         Ok(())
     }
 

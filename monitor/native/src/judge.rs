@@ -22,17 +22,35 @@ use crate::tables::{Row, Shared, PENDING};
 /// One stream, and the verdict on each of its claims.
 pub struct Judge {
     pub tables: Shared,
-    pub names: Names,
+    /// The names of all streams, while a line of this one is taken.
+    pub names: Box<Names>,
     pub asked: Rc<Asked>,
     pub state: State,
     pub stream: Stream,
     row: Row,
-    effect: Effect,
-    mine: Map<u32, (bool, bool)>,
+    meant: Option<Box<Meant>>,
     concerned: Set<u32>,
     /// The claims of which an observer moved.
     moved: Vec<u32>,
     pub news: News,
+}
+
+/// What an event means: what it did to blocks and whom it names, and in `mine` the claims that it is
+/// about, each with whether it is its own, and is named.
+#[derive(Default)]
+struct Meant {
+    effect: Effect,
+    mine: Map<u32, (bool, bool)>,
+}
+
+/// An event of a line, with the request and the claim that it names, and whether it means the object
+/// of that claim.
+struct Named<'a> {
+    event: &'a Event,
+    line: &'a Line,
+    request: Option<Name>,
+    claim: Option<u32>,
+    binds: bool,
 }
 
 impl Judge {
@@ -52,12 +70,11 @@ impl Judge {
         Self {
             row,
             tables,
-            names: Names::default(),
+            names: Box::default(),
             asked,
             state,
             stream,
-            effect: Effect::default(),
-            mine: Map::default(),
+            meant: None,
             concerned: Set::default(),
             moved: Vec::new(),
             news: News::default(),
@@ -221,11 +238,11 @@ impl Judge {
             kind => kind,
         };
         let copies;
-        let event = if in_tiers {
+        let event = if kind == event.kind {
+            event
+        } else {
             copies = Event { kind, ..event.clone() };
             &copies
-        } else {
-            event
         };
         if event.restated && !self.state.restating {
             return Ok(());
@@ -248,20 +265,18 @@ impl Judge {
                 return self.contradict(event, number, line.at);
             }
         }
-        let mut effect = std::mem::take(&mut self.effect);
-        let mut mine = std::mem::take(&mut self.mine);
-        effect.clear();
-        mine.clear();
-        let done = self.concern(event, line, claim, binds, request, &mut effect, &mut mine);
-        (self.effect, self.mine) = (effect, mine);
+        let mut meant = self.meant.take().unwrap_or_default();
+        meant.effect.clear();
+        meant.mine.clear();
+        let named = Named { event, line, request, claim, binds };
+        let done = self.concern(&named, &mut meant);
+        self.meant = Some(meant);
         done
     }
 
-    #[allow(clippy::too_many_arguments)]
-    fn concern(
-        &mut self, event: &Event, line: &Line, claim: Option<u32>, binds: bool,
-        request: Option<Name>, effect: &mut Effect, mine: &mut Map<u32, (bool, bool)>,
-    ) -> Fine {
+    fn concern(&mut self, named: &Named, meant: &mut Meant) -> Fine {
+        let &Named { event, line, request, claim, binds } = named;
+        let Meant { effect, mine } = meant;
         if ABOUT_BLOCKS.has(event.kind) && binds {
             let Run { pool, objects, capacity, claims, .. } = &mut self.state.run;
             let (tables, names) = (&*self.tables, &self.names);
@@ -291,7 +306,7 @@ impl Judge {
             let at = given.in_run(run);
             effect.direct.keys().try_for_each(|number| check_reuse(&at, number))?;
         }
-        self.after(event, request, effect, mine, claim, line, binds)
+        self.after(named, meant)
     }
 
     /// What stands is stated: what restated events alone made due is not owed. What a request in
@@ -314,21 +329,18 @@ impl Judge {
 
     // What becomes of it.
 
-    #[allow(clippy::too_many_arguments)]
-    fn after(
-        &mut self, event: &Event, request: Option<Name>, effect: &Effect,
-        mine: &Map<u32, (bool, bool)>, named: Option<u32>, line: &Line, binds: bool,
-    ) -> Fine {
+    fn after(&mut self, named: &Named, meant: &Meant) -> Fine {
+        let &Named { event, line, request, claim, binds } = named;
+        let Meant { effect, mine } = meant;
         let (run, tables) = (&mut self.state.run, &self.tables);
         for number in mine.keys() {
             follow_claim(run, tables, &self.names, number, event, effect);
         }
         follow_request(run, event, request, effect);
-        if let Some(number) = named.filter(|_| binds) {
-            follow_entry(run, tables, number, event);
-        }
-        if let Some(number) = named.filter(|_| !binds) {
-            self.contradict(event, number, line.at)?;
+        match claim {
+            Some(number) if binds => follow_entry(run, tables, number, event),
+            Some(number) => self.contradict(event, number, line.at)?,
+            None => {}
         }
         let mut moved = std::mem::take(&mut self.concerned);
         moved.clear();
@@ -344,7 +356,7 @@ impl Judge {
                 moved.add(number);
             }
         }
-        moved.extend(named.into_iter());
+        moved.extend(claim.into_iter());
         for number in moved.keys() {
             let claim = &self.state.run.claims[number];
             // The end of another may have been the end of its place.

@@ -58,6 +58,7 @@ fn hash<K: Key>(key: &K) -> u64 {
 pub struct Index {
     slots: Box<[u32]>,
     used: u32,
+    first: u32, // no row before this one is used
 }
 
 const FREE: u32 = u32::MAX;
@@ -128,18 +129,17 @@ fn hash_in<K: Key, V>(rows: &[Option<(K, V)>]) -> impl Fn(usize) -> u64 + '_ {
 
 const FEW: usize = 8;
 
-/// A map that keeps the order of insertion; up to eight entries are looked through.
+/// A map that keeps the order of insertion; up to eight rows are looked through. An empty one has
+/// no rows.
 #[derive(Clone, Debug)]
 pub struct Map<K, V> {
     rows: Vec<Option<(K, V)>>,
     index: Option<Box<Index>>,
-    first: u32, // no row before this one is used
-    count: u32,
 }
 
 impl<K, V> Default for Map<K, V> {
     fn default() -> Self {
-        Self { rows: Vec::new(), index: None, first: 0, count: 0 }
+        Self { rows: Vec::new(), index: None }
     }
 }
 
@@ -148,10 +148,14 @@ pub type Set<K> = Map<K, ()>;
 
 impl<K: Key, V> Map<K, V> {
     pub fn len(&self) -> usize {
-        self.count as usize
+        let counted = || self.rows.iter().flatten().count();
+        self.index.as_ref().map_or_else(counted, |index| index.used as usize)
     }
     pub fn is_empty(&self) -> bool {
-        self.count == 0
+        self.rows.is_empty()
+    }
+    fn used(&self) -> &[Option<(K, V)>] {
+        &self.rows[self.index.as_ref().map_or(0, |index| index.first as usize)..]
     }
 
     fn place(&self, key: K) -> Option<usize> {
@@ -186,7 +190,7 @@ impl<K: Key, V> Map<K, V> {
     fn append(&mut self, key: K, value: V) -> usize {
         if self.rows.len() >= FEW && self.rows.len() >= 2 * self.len() {
             self.rows.retain(Option::is_some);
-            (self.first, self.index) = (0, None);
+            self.index = None;
         }
         let at = self.rows.len();
         self.fill(at, key, value);
@@ -199,7 +203,6 @@ impl<K: Key, V> Map<K, V> {
             self.rows.push(None);
         }
         self.rows[at] = Some((key, value));
-        self.count += 1;
         let hash_of = hash_in(&self.rows);
         if let Some(index) = &mut self.index {
             index.add(at, hash(&key), hash_of);
@@ -226,41 +229,44 @@ impl<K: Key, V> Map<K, V> {
     }
 
     pub fn remove(&mut self, key: K) -> Option<V> {
-        let at = self.place(key)?;
+        self.place(key).map(|at| self.empty(at, key))
+    }
+
+    /// Empty the row of a key.
+    fn empty(&mut self, at: usize, key: K) -> V {
         if let Some(index) = &mut self.index {
             index.remove(at, hash(&key), hash_in(&self.rows));
         }
-        self.count -= 1;
-        let row = self.rows[at].take();
-        if self.count == 0 {
+        let row = self.rows[at].take().expect("it is in");
+        if self.len() == 0 {
             self.clear();
         }
-        row.map(|row| row.1)
+        row.1
     }
 
     pub fn clear(&mut self) {
         self.rows.clear();
         self.index = None;
-        (self.first, self.count) = (0, 0);
     }
 
     /// Remove the oldest entry.
     pub fn pop_first(&mut self) -> Option<(K, V)> {
-        while self.rows.get(self.first as usize).is_some_and(Option::is_none) {
-            self.first += 1;
+        let free = self.used().iter().take_while(|row| row.is_none()).count() as u32;
+        if let Some(index) = &mut self.index {
+            index.first += free;
         }
-        let key = self.rows.get(self.first as usize)?.as_ref()?.0;
+        let key = self.keys().next()?;
         self.remove(key).map(|value| (key, value))
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (K, &V)> {
-        self.rows[self.first as usize..].iter().flatten().map(|row| (row.0, &row.1))
+        self.used().iter().flatten().map(|row| (row.0, &row.1))
     }
     pub fn iter_mut(&mut self) -> impl Iterator<Item = (K, &mut V)> {
-        self.rows[self.first as usize..].iter_mut().flatten().map(|row| (row.0, &mut row.1))
+        self.rows.iter_mut().flatten().map(|row| (row.0, &mut row.1))
     }
     pub fn keys(&self) -> impl Iterator<Item = K> + '_ {
-        self.rows[self.first as usize..].iter().flatten().map(|row| row.0)
+        self.used().iter().flatten().map(|row| row.0)
     }
 }
 
@@ -308,10 +314,6 @@ impl<K, V> std::ops::Deref for Hashed<K, V> {
 }
 
 impl<K: Key, V> Hashed<K, V> {
-    /// Where the row of a key is.
-    pub fn row(&self, key: K) -> Option<Row> {
-        self.place(key).map(Row::of)
-    }
     /// The key and the value at a place.
     pub fn at(&self, row: Row) -> Option<&(K, V)> {
         self.rows.get(row.place())?.as_ref()
@@ -320,13 +322,22 @@ impl<K: Key, V> Hashed<K, V> {
         self.map.get_mut(key)
     }
 
-    pub fn insert(&mut self, key: K, value: V) {
-        if let Some(found) = self.get_mut(key) {
-            *found = value;
-            return;
+    /// Where the row of a key is, which is filled if there is none; true if it was.
+    fn fill(&mut self, key: K, value: impl FnOnce() -> V) -> (usize, bool) {
+        if let Some(at) = self.place(key) {
+            return (at, false);
         }
-        let row = self.free.pop().map_or(self.rows.len(), |row| row as usize);
-        self.map.fill(row, key, value);
+        let at = self.free.pop().map_or(self.rows.len(), |row| row as usize);
+        self.map.fill(at, key, value());
+        (at, true)
+    }
+
+    pub fn insert(&mut self, key: K, value: V) {
+        let mut value = Some(value);
+        let at = self.fill(key, || value.take().expect("it is not in a row")).0;
+        if let (Some(value), Some(row)) = (value, &mut self.map.rows[at]) {
+            row.1 = value;
+        }
     }
 
     /// The value of a key, which is new if there is none.
@@ -334,20 +345,18 @@ impl<K: Key, V> Hashed<K, V> {
     where
         V: Default,
     {
-        if !self.contains(key) {
-            self.insert(key, V::default());
-        }
-        self.get_mut(key).expect("it was inserted")
+        let at = self.fill(key, V::default).0;
+        &mut self.map.rows[at].as_mut().expect("it is in").1
     }
 
     pub fn remove(&mut self, key: K) -> Option<V> {
-        let row = self.place(key)?;
-        let value = self.map.remove(key);
-        self.free.push(row as u32);
+        let at = self.place(key)?;
+        let value = self.map.empty(at, key);
+        self.free.push(at as u32);
         if self.is_empty() {
             self.free.clear();
         }
-        value
+        Some(value)
     }
 }
 
@@ -404,6 +413,105 @@ impl<K: Key, V: Store> Store for Map<K, V> {
             key.visit(found);
             value.visit(found);
         });
+    }
+}
+
+/// Sets by the keys that have any, in no order. Most have one element: the others are apart.
+#[derive(Clone, Debug)]
+pub struct Sets<K, V> {
+    first: Hashed<K, V>,
+    more: Hashed<K, Set<V>>,
+}
+
+impl<K, V> Default for Sets<K, V> {
+    fn default() -> Self {
+        Self { first: Hashed::default(), more: Hashed::default() }
+    }
+}
+
+impl<K: Key, V: Key> Sets<K, V> {
+    /// How many keys have any.
+    pub fn len(&self) -> usize {
+        self.first.len()
+    }
+    pub fn is_empty(&self) -> bool {
+        self.first.is_empty()
+    }
+    /// Whether a key has any.
+    pub fn contains(&self, key: K) -> bool {
+        self.first.contains(key)
+    }
+    pub fn keys(&self) -> impl Iterator<Item = K> + '_ {
+        self.first.keys()
+    }
+    /// The key whose row is at a place.
+    pub fn at(&self, row: Row) -> Option<K> {
+        self.first.at(row).map(|row| row.0)
+    }
+    pub fn has(&self, key: K, value: V) -> bool {
+        self.of(key).any(|each| each == value)
+    }
+
+    /// The set of a key, in the order in which its elements came.
+    pub fn of(&self, key: K) -> impl Iterator<Item = V> + '_ {
+        self.all(self.first.get(key).map(|first| (key, *first)))
+    }
+    /// The set of the key whose row is at a place.
+    pub fn of_row(&self, row: Row) -> impl Iterator<Item = V> + '_ {
+        self.all(self.first.at(row).copied())
+    }
+    fn all(&self, first: Option<(K, V)>) -> impl Iterator<Item = V> + '_ {
+        let more = first.filter(|_| !self.more.is_empty()).and_then(|row| self.more.get(row.0));
+        first.map(|row| row.1).into_iter().chain(more.into_iter().flat_map(Set::keys))
+    }
+
+    /// Add to the set of a key; return where the row of the key is, and whether the key is new.
+    pub fn add(&mut self, key: K, value: V) -> (Row, bool) {
+        let (at, new) = self.first.fill(key, || value);
+        if self.first.at(Row::of(at)).is_some_and(|row| row.1 != value) {
+            self.more.entry(key).add(value);
+        }
+        (Row::of(at), new)
+    }
+
+    /// Remove from the set of a key; return whether it was the last.
+    pub fn remove(&mut self, key: K, value: V) -> bool {
+        let Some(first) = self.first.get_mut(key) else { return false };
+        let more = self.more.get_mut(key);
+        if *first != value {
+            more.map(|more| more.remove(value));
+        } else if let Some((next, ())) = more.and_then(Set::pop_first) {
+            *first = next;
+        } else {
+            self.first.remove(key);
+            return true;
+        }
+        if self.more.get(key).is_some_and(Set::is_empty) {
+            self.more.remove(key);
+        }
+        false
+    }
+
+    /// Remove the set of a key.
+    pub fn take(&mut self, key: K) -> Vec<V> {
+        let all = self.of(key).collect();
+        self.first.remove(key);
+        self.more.remove(key);
+        all
+    }
+}
+
+impl<K: Key, V: Key> Store for Sets<K, V> {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.first.put(out);
+        self.more.put(out);
+    }
+    fn get(from: &mut Bytes) -> Option<Self> {
+        Some(Self { first: Store::get(from)?, more: Store::get(from)? })
+    }
+    fn visit(&self, found: &mut dyn FnMut(Name)) {
+        self.first.visit(found);
+        self.more.visit(found);
     }
 }
 

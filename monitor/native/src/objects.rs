@@ -3,10 +3,11 @@
 use crate::breaks::{contradiction, Code, Fine};
 use crate::claim::Claims;
 use crate::event::Event;
-use crate::map::{Few, Hashed, Map, Set};
+use crate::map::{Few, Hashed, Map, Set, Sets};
 use crate::names::{Name, Names};
 use crate::pool::{Key, Of, Pool};
 use crate::record;
+use crate::store::{Bytes, Store};
 
 const IDLE: usize = 65_536;
 
@@ -33,36 +34,78 @@ record! {
     pub struct United { same: Vec<((u64, u64), Key)>, shared: Vec<(u64, u64)> }
 }
 
-record! {
-    /// Positions by their groups, in order: runs of a group, from a position to before another.
-    #[derive(Default)]
-    pub struct Places { runs: Vec<(u64, u64, u64)> }
+/// The id of an object, its cache identity and its map of positions.
+type About = (Name, Option<Name>, Option<Name>);
+
+/// A run of positions of a group, from one to before another.
+type Run = (u64, u64, u64);
+
+/// Positions by their groups, in order, as runs; mostly one.
+#[derive(Default)]
+pub enum Places {
+    #[default]
+    None,
+    One(Run),
+    Many(Box<Vec<Run>>),
 }
 
 impl Places {
+    fn runs(&self) -> &[Run] {
+        match self {
+            Self::None => &[],
+            Self::One(run) => std::slice::from_ref(run),
+            Self::Many(runs) => runs,
+        }
+    }
+
     pub fn is_empty(&self) -> bool {
-        self.runs.is_empty()
+        self.runs().is_empty()
     }
 
     /// The groups and positions.
     pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        self.runs.iter().flat_map(|&(group, first, end)| (first..end).map(move |at| (group, at)))
+        self.runs().iter().flat_map(|&(group, first, end)| (first..end).map(move |at| (group, at)))
     }
 
     fn add(&mut self, (group, at): (u64, u64)) {
-        let next = self.runs.partition_point(|run| (run.0, run.1) <= (group, at));
-        let joins = self.runs.get(next).is_some_and(|run| (run.0, run.1) == (group, at + 1));
-        let before = next.checked_sub(1).map(|place| &mut self.runs[place]);
-        match before.filter(|run| run.0 == group && at <= run.2) {
-            Some(run) if at < run.2 => {}
-            Some(run) if !joins => run.2 = at + 1,
-            Some(_) => self.runs[next - 1].2 = self.runs.remove(next).2,
-            None if joins => self.runs[next].1 = at,
-            None => {
-                self.runs.reserve_exact(1);
-                self.runs.insert(next, (group, at, at + 1));
+        match self {
+            Self::None => *self = Self::One((group, at, at + 1)),
+            Self::One(run) if run.0 == group && run.1 <= at && at <= run.2 => {
+                run.2 = run.2.max(at + 1);
             }
+            Self::One(run) => {
+                *self = Self::Many(Box::new(vec![*run]));
+                self.add((group, at));
+            }
+            Self::Many(runs) => add(runs, (group, at)),
         }
+    }
+}
+
+fn add(runs: &mut Vec<Run>, (group, at): (u64, u64)) {
+    let next = runs.partition_point(|run| (run.0, run.1) <= (group, at));
+    let joins = runs.get(next).is_some_and(|run| (run.0, run.1) == (group, at + 1));
+    let before = next.checked_sub(1).map(|place| &mut runs[place]);
+    match before.filter(|run| run.0 == group && at <= run.2) {
+        Some(run) if at < run.2 => {}
+        Some(run) if !joins => run.2 = at + 1,
+        Some(_) => runs[next - 1].2 = runs.remove(next).2,
+        None if joins => runs[next].1 = at,
+        None => runs.insert(next, (group, at, at + 1)),
+    }
+}
+
+impl Store for Places {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.runs().to_vec().put(out);
+    }
+    fn get(from: &mut Bytes) -> Option<Self> {
+        let runs = Vec::<Run>::get(from)?;
+        Some(match runs[..] {
+            [] => Self::None,
+            [run] => Self::One(run),
+            _ => Self::Many(Box::new(runs)),
+        })
     }
 }
 
@@ -98,7 +141,7 @@ impl Object {
 
     /// The end of the positions of which anything was stated.
     pub fn known(&self) -> i64 {
-        let places = self.places.runs.iter().map(|run| run.2 as i64).max();
+        let places = self.places.runs().iter().map(|run| run.2 as i64).max();
         places.unwrap_or(0).max(self.contents.len() as i64)
     }
 
@@ -116,7 +159,7 @@ record! {
     pub struct Objects {
         all: Hashed<u32, Object>,
         count: u32,
-        by_id: Hashed<Name, Few<u32>>,
+        by_id: Sets<Name, u32>,
         idle: Set<u32>,
         users: Hashed<Key, Map<u32, Few<u64>>>,
         none: Object,
@@ -159,29 +202,29 @@ impl Objects {
 
     /// The object that an event states, which is new if there is none; None if it states none.
     pub fn meant(&mut self, event: &Event, names: &Names) -> Fine<Option<u32>> {
-        let Some(id) = event.object_id else { return Ok(None) };
-        let about = (id, event.cache_identity, event.token_map);
-        let found = self.find(about);
-        if found.len() > 1 {
-            return contradiction(
-                Code::ObjectAmbiguous,
-                format!("two objects are called {}", names.show(id)),
-            );
+        let about = event.object_id.map(|id| (id, event.cache_identity, event.token_map));
+        about.map(|about| self.named(about, names)).transpose()
+    }
+
+    /// The object of this id that agrees with what else is stated, which is new if there is none.
+    pub fn named(&mut self, about: About, names: &Names) -> Fine<u32> {
+        let (id, identity, token_map) = about;
+        let agrees = |number: &u32| self.get(*number).agrees(identity, token_map);
+        let found: Vec<u32> = self.by_id.of(id).filter(agrees).collect();
+        match found[..] {
+            [] => Ok(self.add(about)),
+            [number] => Ok(number),
+            _ => {
+                let text = format!("two objects are called {}", names.show(id));
+                contradiction(Code::ObjectAmbiguous, text)
+            }
         }
-        Ok(Some(found.first().copied().unwrap_or_else(|| self.add(about))))
     }
 
-    /// The objects of this id that agree with what else is stated.
-    pub fn find(&self, about: (Name, Option<Name>, Option<Name>)) -> Vec<u32> {
-        let named = self.by_id.get(about.0).into_iter().flat_map(Few::iter);
-        named.filter(|number| self.get(*number).agrees(about.1, about.2)).collect()
-    }
-
-    /// A new object of this id, cache identity and map of positions.
-    pub fn add(&mut self, (id, identity, token_map): (Name, Option<Name>, Option<Name>)) -> u32 {
+    fn add(&mut self, (id, identity, token_map): About) -> u32 {
         let of = Object { object_id: Some(id), identity, token_map, ..Object::default() };
         let number = self.made(of);
-        self.by_id.entry(id).add(number);
+        self.by_id.add(id, number);
         self.rest(number);
         number
     }
@@ -194,12 +237,7 @@ impl Objects {
                 self.unlist(oldest);
                 let id = self.get(oldest).object_id;
                 self.discard(oldest);
-                if let Some(named) = id.and_then(|id| self.by_id.get_mut(id)) {
-                    named.remove(oldest);
-                    if named.is_empty() {
-                        id.map(|id| self.by_id.remove(id));
-                    }
-                }
+                id.map(|id| self.by_id.remove(id, oldest));
             }
         }
     }
@@ -284,6 +322,9 @@ impl Objects {
     /// The claims on an object, and on those that have a key in common with it.
     pub fn sharing(&self, number: u32) -> Vec<u32> {
         let object = self.get(number);
+        if object.contents.is_empty() && object.places.is_empty() && object.same().is_empty() {
+            return object.on.iter().collect();
+        }
         let mut found = Set::default();
         found.add(number);
         let contents = object.contents.iter().map(|content| indexed_content(*content));

@@ -2,7 +2,7 @@
 
 use crate::breaks::{contradiction, Code, Fine};
 use crate::event::Group;
-use crate::map::{Few, Hashed, Row, Set};
+use crate::map::{Hashed, Row, Set, Sets};
 use crate::names::Name;
 use crate::objects::{Object, Objects};
 use crate::record;
@@ -20,8 +20,9 @@ pub enum Of {
 }
 
 /// The content of one logical block in one group: `name` is the raw name of a content key, or a
-/// position of an object.
+/// position of an object. It is packed, since each block that is held has one.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[repr(Rust, packed(4))]
 pub struct Key {
     pub of: Of,
     pub group: u64,
@@ -120,7 +121,7 @@ record! {
     pub struct Pool {
         groups: Vec<(u64, Group)>,
         blocks: Hashed<Name, Option<Row>>,
-        keys: Hashed<Key, Few<Option<Name>>>,
+        keys: Sets<Key, Option<Name>>,
         tiers: Hashed<Key, Tiers>,
         unnamed: Set<Key>,
         changed: Vec<(bool, Key)>,
@@ -147,59 +148,54 @@ impl Pool {
         !(self.keys.is_empty() && self.tiers.is_empty() && self.blocks.is_empty())
     }
 
-    /// Whether anything is known of a block.
-    pub fn knows(&self, block: Name) -> bool {
-        self.blocks.contains(block)
-    }
-
     /// The key that a block holds, if it is known.
     pub fn held(&self, block: Name) -> Option<Key> {
         let row = self.blocks.get(block).copied()??;
-        self.keys.at(row).map(|row| row.0)
+        self.keys.at(row)
     }
 
-    /// A block of the GPU holds this from now on; return the key that it held before.
-    pub fn place(&mut self, key: Option<Key>, block: Option<Name>) -> Option<Key> {
-        let before = block.and_then(|block| self.held(block));
-        if let Some(held) = before.filter(|_| before != key) {
+    /// A block of the GPU, which held the key `before`, holds this from now on.
+    pub fn place(&mut self, before: Option<Key>, key: Option<Key>, block: Option<Name>) {
+        if before.is_some() && before == key {
+            return;
+        }
+        if let Some(held) = before {
             self.release(held, block);
         }
         if let Some(key) = key {
-            if !self.on_gpu(key) {
+            if self.hold(key, block) {
                 self.changed.push((true, key));
             }
-            self.hold(key, block);
         } else if let Some(block) = block {
             self.blocks.insert(block, None);
         }
-        before
     }
 
-    fn hold(&mut self, key: Key, block: Option<Name>) {
-        self.keys.entry(key).add(block);
+    /// A block holds a key; return whether none did before.
+    fn hold(&mut self, key: Key, block: Option<Name>) -> bool {
+        let (row, new) = self.keys.add(key, block);
         match block {
             None => {
                 self.unnamed.add(key);
             }
-            Some(block) => {
-                self.blocks.insert(block, self.keys.row(key));
-            }
+            Some(block) => self.blocks.insert(block, Some(row)),
         }
+        new
     }
 
-    /// A block of the GPU holds nothing any more; return what it held.
-    pub fn free(&mut self, block: Name) -> Option<Key> {
-        let key = self.held(block);
-        self.blocks.remove(block);
+    /// A block of the GPU holds nothing any more; return what it held, or None if it is not
+    /// known.
+    pub fn free(&mut self, block: Name) -> Option<Option<Key>> {
+        let key = self.blocks.remove(block)?.and_then(|row| self.keys.at(row));
         if let Some(key) = key {
             self.release(key, Some(block));
         }
-        key
+        Some(key)
     }
 
     /// The same of the block without an id that holds a key; whether there is one.
     pub fn free_unnamed(&mut self, key: Key) -> bool {
-        let found = self.keys.get(key).is_some_and(|blocks| blocks.contains(None));
+        let found = self.unnamed.contains(key);
         if found {
             self.release(key, None);
         }
@@ -208,8 +204,7 @@ impl Pool {
 
     /// No block of the GPU holds the key any more.
     pub fn free_all(&mut self, key: Key) {
-        let Some(blocks) = self.keys.get(key) else { return };
-        for block in blocks.iter().collect::<Vec<_>>() {
+        for block in self.keys.of(key).collect::<Vec<_>>() {
             if let Some(block) = block {
                 self.blocks.remove(block);
             }
@@ -218,10 +213,7 @@ impl Pool {
     }
 
     fn release(&mut self, key: Key, block: Option<Name>) {
-        let Some(blocks) = self.keys.get_mut(key) else { return };
-        blocks.remove(block);
-        if blocks.is_empty() {
-            self.keys.remove(key);
+        if self.keys.remove(key, block) {
             self.changed.push((true, key));
         }
         if block.is_none() {
@@ -272,7 +264,7 @@ impl Pool {
     pub fn rename(&mut self, renamed: &[(Key, Key)]) {
         for &(old, new) in renamed.iter().filter(|row| row.0 != row.1) {
             self.unnamed.remove(old);
-            for block in self.keys.remove(old).iter().flat_map(Few::iter) {
+            for block in self.keys.take(old) {
                 self.hold(new, block);
             }
             for (tier, count) in self.tiers.remove(old).into_iter().flat_map(|tiers| tiers.rows) {

@@ -36,7 +36,7 @@ impl Ranks {
             }
         }
         self.unsure.remove(number);
-        match claim.priority {
+        match claim.priority.get() {
             _ if !ranked => {}
             Some(priority) if !claim.disputed => {
                 self.priority.insert(number, priority);
@@ -52,7 +52,7 @@ impl Ranks {
     pub fn higher_kept(&self, number: u32, claims: &Claims) -> bool {
         let claim = &claims[number];
         let highest = self.holders.last_key_value().map(|row| *row.0);
-        !claim.disputed && highest.is_some_and(|rank| claim.priority.unwrap_or(0) < rank)
+        !claim.disputed && highest.is_some_and(|rank| claim.priority.get().unwrap_or(0) < rank)
     }
 
     /// Whether a block of a claim of lower priority could be evicted instead; None: unknown.
@@ -61,7 +61,7 @@ impl Ranks {
         tables: &Tables,
     ) -> Option<bool> {
         let claim = &claims[number];
-        let own = claim.priority.filter(|_| !claim.disputed)?;
+        let own = claim.priority.get().filter(|_| !claim.disputed)?;
         let mut lower = self.holders.range(..own).map(|row| *row.0);
         let rivals = lower.clone().next().is_some() || !self.unsure.is_empty();
         let Some(lowest) = event.lowest_priority else {
@@ -71,11 +71,12 @@ impl Ranks {
             || touched.iter().filter(|row| !(row.1.lost.is_empty() && row.1.blocks.is_empty()));
         let unsure = losers().any(|(each, _)| {
             let each = &claims[each];
-            (each.mode == tables.named.soft_priority && each.priority.is_none()) || each.disputed
+            (each.mode == tables.named.soft_priority && each.priority.get().is_none())
+                || each.disputed
         });
         let ranks: Vec<(u32, i64)> = losers()
             .filter(|(each, _)| Self::is_ranked(*each, claims, tables))
-            .map(|(each, _)| (each, claims[each].priority.unwrap_or(0)))
+            .map(|(each, _)| (each, claims[each].priority.get().unwrap_or(0)))
             .collect();
         let least = i128::from(least(&ranks, touched).unwrap_or(own));
         if i128::from(own) <= lowest {

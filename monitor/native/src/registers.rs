@@ -1,6 +1,7 @@
 //! Holds registers and where observers stand in a scope, in few bytes where all numbers are small.
 
 use crate::breaks::Place;
+use crate::claim::NO_RULE;
 use crate::record;
 use crate::store::{Bytes, Store};
 use crate::tables::{Tables, Verdict, PENDING, UNKNOWN};
@@ -106,88 +107,103 @@ record! {
     pub struct Stand { state: u8, rule: u8, exercised: bool, absent: bool, at: Place }
 }
 
-/// The same where the number of the line and its sequence number are below 2^32 - 1.
-#[derive(Clone, Copy, Debug)]
-pub struct Near {
-    state: u8,
-    rule: u8,
-    exercised: bool,
-    absent: bool,
-    line: u32,
-    sequence: u32,
+/// Where the observers of a scope stand, by their places in the mode. They mostly moved together, so
+/// the lines that last moved them are listed once: `cells` has a word for each observer, and behind
+/// them the lines and sequence numbers, in a word each, or in two if any does not fit in one.
+#[derive(Clone, Debug, Default)]
+pub struct Stands {
+    cells: Box<[u32]>,
+    count: u8,
+    wide: bool,
 }
 
-impl Near {
-    fn of(stand: &Stand) -> Option<Self> {
-        let Stand { state, rule, exercised, absent, at } = *stand;
-        let line = u32::try_from(at.line).ok()?;
-        let number = at.sequence();
-        let sequence = number.map_or(Some(u32::MAX), |number| u32::try_from(number).ok())?;
-        let fits = number.is_none() == (sequence == u32::MAX);
-        fits.then_some(Self { state, rule, exercised, absent, line, sequence })
-    }
+const EXERCISED: u8 = 1;
+const ABSENT: u8 = 2;
 
-    fn stand(self) -> Stand {
-        let Self { state, rule, exercised, absent, line, sequence } = self;
-        let sequence = (sequence != u32::MAX).then_some(sequence.into());
-        Stand { state, rule, exercised, absent, at: Place::new(line.into(), sequence) }
-    }
-}
-
-/// Where the observers of a scope stand, by their places in the mode.
-#[derive(Clone, Debug)]
-pub enum Stands {
-    Near(Box<[Near]>),
-    Far(Box<[Stand]>),
-}
-
-impl Default for Stands {
-    fn default() -> Self {
-        Self::Near(Box::default())
-    }
+/// A number of a line and a sequence number in one word each.
+fn near(at: Place) -> Option<[u32; 2]> {
+    let number = at.sequence().map_or(Some(u32::MAX), |number| u32::try_from(number).ok())?;
+    let fits = at.sequence().is_none() == (number == u32::MAX);
+    Some([u32::try_from(at.line).ok().filter(|_| fits)?, number])
 }
 
 impl Stands {
     pub fn len(&self) -> usize {
-        match self {
-            Self::Near(rows) => rows.len(),
-            Self::Far(rows) => rows.len(),
+        self.count.into()
+    }
+
+    /// The words of the observers, and those of the lines that moved them.
+    fn parts(&self) -> (&[u32], &[u32]) {
+        self.cells.split_at(self.len())
+    }
+
+    /// The line of a number from 1 on; 0 is none.
+    fn line(&self, number: u8) -> Place {
+        let Some(at) = usize::from(number).checked_sub(1) else { return Place::NONE };
+        let lines = self.parts().1;
+        if self.wide {
+            let word = |at: usize| u64::from(lines[at]) | u64::from(lines[at + 1]) << 32;
+            return Place { line: word(4 * at), sequence: word(4 * at + 2) as i64 };
         }
+        let sequence = Some(lines[2 * at + 1]).filter(|number| *number != u32::MAX);
+        Place::new(lines[2 * at].into(), sequence.map(i64::from))
     }
 
     pub fn get(&self, place: usize) -> Stand {
-        match self {
-            Self::Near(rows) => rows[place].stand(),
-            Self::Far(rows) => rows[place],
-        }
+        let [state, rule, flags, line] = self.cells[place].to_le_bytes();
+        let (exercised, absent) = (flags & EXERCISED != 0, flags & ABSENT != 0);
+        Stand { state, rule, exercised, absent, at: self.line(line) }
     }
 
     /// The state of an observer; None for one that is absent.
     pub fn state(&self, place: usize) -> Option<u8> {
-        let (state, absent) = match self {
-            Self::Near(rows) => (rows[place].state, rows[place].absent),
-            Self::Far(rows) => (rows[place].state, rows[place].absent),
+        let [state, _, flags, _] = self.cells[place].to_le_bytes();
+        (flags & ABSENT == 0).then_some(state)
+    }
+
+    pub fn set(&mut self, place: usize, stand: Stand) {
+        let line = match near(stand.at).filter(|_| !self.wide) {
+            _ if stand.at == Place::NONE => 0,
+            Some(words) => self.list(place, words),
+            None => {
+                let mut stands: Vec<Stand> = self.iter().collect();
+                stands[place] = stand;
+                *self = stands.into_iter().collect();
+                return;
+            }
         };
-        (!absent).then_some(state)
+        self.cells[place] = word(&stand, line);
+    }
+
+    /// The number of a line that moves an observer now. It replaces one that moved no other last, so
+    /// there are no more lines than observers.
+    fn list(&mut self, place: usize, words: [u32; 2]) -> u8 {
+        let (cells, lines) = self.cells.split_at_mut(self.count.into());
+        let known = lines.chunks_exact(2).position(|line| *line == words);
+        let moved = |line: usize, at: usize| usize::from(cells[at].to_le_bytes()[3]) == line + 1;
+        let is_free = |line: &usize| !(0..cells.len()).any(|at| at != place && moved(*line, at));
+        let line = known.or_else(|| (0..lines.len() / 2).find(is_free)).unwrap_or(lines.len() / 2);
+        if 2 * line == lines.len() {
+            let mut more = std::mem::take(&mut self.cells).into_vec();
+            more.reserve_exact(words.len());
+            more.extend(words);
+            self.cells = more.into();
+        } else {
+            lines[2 * line..][..2].copy_from_slice(&words);
+        }
+        line as u8 + 1
     }
 
     /// An observer does not belong to the scope.
     fn leave_out(&mut self, place: usize) {
-        match self {
-            Self::Near(rows) => rows[place].absent = true,
-            Self::Far(rows) => rows[place].absent = true,
-        }
+        self.cells[place] |= u32::from_le_bytes([0, 0, ABSENT, 0]);
     }
 
-    pub fn set(&mut self, place: usize, stand: Stand) {
-        match (&mut *self, Near::of(&stand)) {
-            (Self::Near(rows), Some(near)) => rows[place] = near,
-            (Self::Near(_), None) => {
-                *self = Self::Far(self.iter().collect());
-                self.set(place, stand);
-            }
-            (Self::Far(rows), _) => rows[place] = stand,
-        }
+    /// So many observers that stand where they begin.
+    pub fn first(count: usize) -> Self {
+        let at = Place::NONE;
+        let first = Stand { state: 0, rule: NO_RULE, exercised: true, absent: false, at };
+        Self { cells: vec![word(&first, 0); count].into(), count: count as u8, wide: false }
     }
 
     pub fn iter(&self) -> impl Iterator<Item = Stand> + '_ {
@@ -195,11 +211,36 @@ impl Stands {
     }
 }
 
+fn word(stand: &Stand, line: u8) -> u32 {
+    let flags = u8::from(stand.exercised) * EXERCISED + u8::from(stand.absent) * ABSENT;
+    u32::from_le_bytes([stand.state, stand.rule, flags, line])
+}
+
 impl FromIterator<Stand> for Stands {
     fn from_iter<T: IntoIterator<Item = Stand>>(stands: T) -> Self {
-        let stands: Box<[Stand]> = stands.into_iter().collect();
-        let near: Option<Box<[Near]>> = stands.iter().map(Near::of).collect();
-        near.map_or(Self::Far(stands), Self::Near)
+        let stands: Vec<Stand> = stands.into_iter().collect();
+        let mut lines = vec![Place::NONE];
+        let mut cells = Vec::with_capacity(2 * stands.len());
+        for stand in &stands {
+            let known = lines.iter().position(|line| *line == stand.at);
+            let line = known.unwrap_or_else(|| {
+                lines.push(stand.at);
+                lines.len() - 1
+            });
+            cells.push(word(stand, line as u8));
+        }
+        let lines = &lines[1..];
+        let wide = !lines.iter().all(|line| near(*line).is_some());
+        for line in lines {
+            match near(*line).filter(|_| !wide) {
+                Some(words) => cells.extend(words),
+                None => {
+                    let numbers = [line.line, line.sequence as u64];
+                    cells.extend(numbers.iter().flat_map(|n| [*n as u32, (*n >> 32) as u32]));
+                }
+            }
+        }
+        Self { cells: cells.into(), count: stands.len() as u8, wide }
     }
 }
 
@@ -208,7 +249,8 @@ impl Store for Stands {
         self.iter().collect::<Vec<_>>().put(out);
     }
     fn get(from: &mut Bytes) -> Option<Self> {
-        Some(Vec::get(from)?.into_iter().collect())
+        let stands = Vec::<Stand>::get(from)?;
+        (stands.len() <= usize::from(u8::MAX)).then(|| stands.into_iter().collect())
     }
 }
 

@@ -1,7 +1,7 @@
 //! Tracks requests: from the first event that names one to its end.
 
 use crate::breaks::{contradiction, Code, Fine};
-use crate::event::{self, Event, Kind, Kinds};
+use crate::event::{self, Event, Kinds};
 use crate::map::{Hashed, Map, Set};
 use crate::names::Name;
 use crate::record;
@@ -82,29 +82,34 @@ impl Requests {
         (self.unknown == unknown).then(|| i64::try_from(others).unwrap_or(i64::MAX))
     }
 
-    /// The request that an event names, as it is before the event; a new one where it begins.
-    pub fn of(&mut self, event: &Event, observes: Kinds, tables: &Tables) -> Fine<Option<Name>> {
+    /// The request that an event names, as it is before the event; a new one where it begins. And
+    /// whether one of this id was over, and is not any more.
+    pub fn of(
+        &mut self, event: &Event, observes: Kinds, tables: &Tables,
+    ) -> Fine<(Option<Name>, bool)> {
         let kind = event.kind;
-        let Some(name) = event.request_id else { return Ok(None) };
+        let Some(name) = event.request_id else { return Ok((None, false)) };
         if !tables.sets.requests.has(kind) && kind != event::BLOCK_CACHED {
-            return Ok(None);
+            return Ok((None, false));
         }
-        self.check(name, event, observes, tables)?;
-        if self.live.contains(name) {
-            return Ok(Some(name));
+        let live = self.live.get(name).map(|request| request.in_hand);
+        let over = live.is_none() && self.over.contains(name);
+        check(event, live == Some(true), over, observes, tables)?;
+        if live.is_some() {
+            return Ok((Some(name), false));
         }
-        if self.over.contains(name) {
+        if over {
             let again = !event.repeats()
                 && !observes.has(event::REQUEST_ARRIVED)
                 && (USES.has(kind) || tables.sets.actions.has(kind));
             if !tables.sets.renews.has(kind) && !again {
-                return Ok(Some(name));
+                return Ok((Some(name), false));
             }
             self.over.remove(name);
         }
         let echoes = tables.sets.actions.has(kind) && event.repeats();
         if kind == event::REQUEST_FINISHED || echoes {
-            return Ok(None);
+            return Ok((None, over));
         }
         if self.live.len() >= self.most {
             return contradiction(
@@ -113,32 +118,7 @@ impl Requests {
             );
         }
         self.live.insert(name, Request::first());
-        Ok(Some(name))
-    }
-
-    fn check(&self, name: Name, event: &Event, observes: Kinds, tables: &Tables) -> Fine {
-        let kind = event.kind;
-        let in_hand = self.live.get(name).is_some_and(|request| request.in_hand);
-        let arrivals = observes.has(event::REQUEST_ARRIVED);
-        let ends = observes.has(event::REQUEST_FINISHED);
-        if kind == event::REQUEST_ARRIVED && in_hand && ends {
-            return refuse("a request arrives that is still unfinished");
-        }
-        if kind == event::REQUEST_FINISHED && !in_hand && arrivals {
-            return refuse("a request ends that has not arrived or has already ended");
-        }
-        let acts = tables.sets.actions.has(kind);
-        if event.repeats() {
-            return Ok(());
-        }
-        let called = |kind: Kind| &tables.kinds[usize::from(kind)].name;
-        if self.over.contains(name) && arrivals && (acts || USES.has(kind)) {
-            return refuse(&format!("{} is of a request that is over", called(kind)));
-        }
-        if acts && !in_hand && arrivals {
-            return refuse(&format!("{} is of a request that has not arrived", called(kind)));
-        }
-        Ok(())
+        Ok((Some(name), over))
     }
 
     /// A request is in hand from now on.
@@ -170,6 +150,31 @@ impl Requests {
             self.unknown += sign * i64::from(request.needed.is_none());
         }
     }
+}
+
+/// Whether an event agrees with what is known of its request.
+fn check(event: &Event, in_hand: bool, over: bool, observes: Kinds, tables: &Tables) -> Fine {
+    let kind = event.kind;
+    let arrivals = observes.has(event::REQUEST_ARRIVED);
+    let ends = observes.has(event::REQUEST_FINISHED);
+    if kind == event::REQUEST_ARRIVED && in_hand && ends {
+        return refuse("a request arrives that is still unfinished");
+    }
+    if kind == event::REQUEST_FINISHED && !in_hand && arrivals {
+        return refuse("a request ends that has not arrived or has already ended");
+    }
+    let acts = tables.sets.actions.has(kind);
+    if event.repeats() {
+        return Ok(());
+    }
+    let called = || &tables.kinds[usize::from(kind)].name;
+    if over && arrivals && (acts || USES.has(kind)) {
+        return refuse(&format!("{} is of a request that is over", called()));
+    }
+    if acts && !in_hand && arrivals {
+        return refuse(&format!("{} is of a request that has not arrived", called()));
+    }
+    Ok(())
 }
 
 fn refuse(text: &str) -> Fine {

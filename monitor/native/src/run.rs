@@ -1,6 +1,6 @@
 //! Holds one run of a stream: what is held, who is in hand, and what is owed.
 
-use crate::breaks::{contradiction, Code, Fine};
+use crate::breaks::Fine;
 use crate::capacity::{Capacity, ALWAYS};
 use crate::claim::{Claims, TERMS};
 use crate::durations::Durations;
@@ -82,16 +82,8 @@ impl Run {
     fn change_object(&mut self, number: u32, id: Name, tables: &Tables, names: &Names) -> Fine {
         let claim = &self.claims[number];
         let about = (id, claim.stated.cache_identity, claim.stated.token_map);
-        let found = self.objects.find(about);
-        if found.len() > 1 {
-            return contradiction(
-                Code::ObjectAmbiguous,
-                format!("two objects are called {}", names.show(id)),
-            );
-        }
-        let old = claim.object;
+        let (old, new) = (claim.object, self.objects.named(about, names)?);
         self.objects.leave(old, number);
-        let new = found.first().copied().unwrap_or_else(|| self.objects.add(about));
         let counted = self.capacity.uncount(vec![number]);
         self.claims[number].object = new;
         self.recount(&counted, tables);
@@ -117,10 +109,8 @@ impl Run {
     pub fn begin_request(
         &mut self, event: &Event, observes: Kinds, tables: &Tables, names: &Names,
     ) -> Fine<Option<Name>> {
-        let over = event.request_id.is_some_and(|name| self.requests.is_over(name));
-        let request = self.requests.of(event, observes, tables)?;
-        let again = |name: &Name| over && !self.requests.is_over(*name);
-        if let Some(name) = event.request_id.filter(again) {
+        let (request, again) = self.requests.of(event, observes, tables)?;
+        if let Some(name) = event.request_id.filter(|_| again) {
             for number in self.followers.remove(name).iter().flat_map(Map::keys) {
                 self.claims[number].drop_request(name, tables, names);
             }

@@ -44,7 +44,7 @@ record! {
         breaks: Vec<Reason>,
         broken: Option<Reason>,
         restating: bool,
-        period: u64,
+        period: u32,
         left: Option<Reason>,
         observes: Kinds,
         told: Kinds,

@@ -1,7 +1,6 @@
 //! Writes state as bytes and reads it back, and visits the names in it.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
-use std::hash::{BuildHasher, Hash};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
 
 use crate::names::Name;
@@ -52,6 +51,39 @@ macro_rules! whole {
     })*};
 }
 whole!(u8, u16, u32, u64, i32, i64, i128);
+
+/// A whole number or none, in eight bytes: the smallest stands for none.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Maybe(i64);
+
+impl Maybe {
+    pub const NONE: Self = Self(i64::MIN);
+
+    pub fn get(self) -> Option<i64> {
+        Some(self.0).filter(|_| self != Self::NONE)
+    }
+}
+
+impl Default for Maybe {
+    fn default() -> Self {
+        Self::NONE
+    }
+}
+
+impl From<Option<i64>> for Maybe {
+    fn from(number: Option<i64>) -> Self {
+        number.map_or(Self::NONE, Self)
+    }
+}
+
+impl Store for Maybe {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.0.put(out);
+    }
+    fn get(from: &mut Bytes) -> Option<Self> {
+        i64::get(from).map(Self)
+    }
+}
 
 impl Store for bool {
     fn put(&self, out: &mut Vec<u8>) {
@@ -156,27 +188,21 @@ many!(
     [T: Store + Ord] BTreeSet<T>
 );
 
-macro_rules! map {
-    ($([$($bound:tt)*] $map:ty),*) => {$(impl<$($bound)*> Store for $map {
-        fn put(&self, out: &mut Vec<u8>) {
-            self.len().put(out);
-            self.iter().for_each(|(key, value)| {
-                key.put(out);
-                value.put(out);
-            });
-        }
-        fn get(from: &mut Bytes) -> Option<Self> {
-            (0..usize::get(from)?).map(|_| <(K, V)>::get(from)).collect()
-        }
-        fn visit(&self, found: &mut dyn FnMut(Name)) {
-            self.iter().for_each(|(key, value)| {
-                key.visit(found);
-                value.visit(found);
-            });
-        }
-    })*};
+impl<K: Store + Ord, V: Store> Store for BTreeMap<K, V> {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.len().put(out);
+        self.iter().for_each(|(key, value)| {
+            key.put(out);
+            value.put(out);
+        });
+    }
+    fn get(from: &mut Bytes) -> Option<Self> {
+        (0..usize::get(from)?).map(|_| <(K, V)>::get(from)).collect()
+    }
+    fn visit(&self, found: &mut dyn FnMut(Name)) {
+        self.iter().for_each(|(key, value)| {
+            key.visit(found);
+            value.visit(found);
+        });
+    }
 }
-map!(
-    [K: Store + Ord, V: Store] BTreeMap<K, V>,
-    [K: Store + Eq + Hash, V: Store, S: BuildHasher + Default] HashMap<K, V, S>
-);
