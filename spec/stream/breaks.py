@@ -45,11 +45,12 @@ class Line(NamedTuple):
     """One line of a stream; `at` is its place, of which only reports read anything.
 
     `skips` says that missing sequence numbers are no loss there. `observes` are the kinds of facts
-    of which the hooks of the stream state each one, where the line says so. `doubts` are claims
-    (None for all that are alive) of which nothing more is concluded, or nothing of the obligations
-    beside them, with the reason. `derived` are kinds of facts that the form reads from reports.
-    `foreign` says that the line has another form than the first; `lost` why lines may be missing
-    before it, and `unread` why the line, or one before it, was not understood.
+    of which the hooks of the stream state each one, where the line says so. Each of `doubts` has a
+    claim (None for all that are alive), obligations and a reason: nothing more is concluded of
+    these obligations, or of the whole claim if there are none. `derived` are kinds of facts that
+    the form reads from reports. `foreign` says that the line has another form than the first;
+    `lost` why lines may be missing before it, and `unread` why the line, or one before it, was not
+    understood.
     """
 
     at: object

@@ -255,8 +255,8 @@ class Claim:
     def size(self) -> int | None:
         """Blocks that it takes: what it declared, while the runtime is responsible.
 
-        None if it is unknown, or whether its duration is over; and of one that ended before, whose
-        keys are not followed any more.
+        None if that is unknown: no event stated it, the end of the duration is not timed, or the
+        claim ended before and is responsible again, so that its keys are not followed.
         """
         if not self.responsible:
             return 0

@@ -49,7 +49,7 @@ _PENDING: Final = Verdict.PENDING
 _RANKED: Final = frozenset(mode for mode in Mode if MODES[mode].constants["ranked"])
 _FIRST: Final = [register.initial for register in REQUEST]
 UNKNOWN: Final = ("away", "asks", "loaded", "failed", "broke", "routed", "served")
-"""What is not known of a request that arrived before what is known begins."""
+"""The registers that are unknown for a request whose arrival is restated."""
 
 
 # Whom an event concerns.
@@ -81,10 +81,10 @@ def about(at: Moment, claim: Claim | None) -> dict[Claim, Concern]:
 
 
 def _is_moot(claim: Claim, event: Event) -> bool:
-    """Whether no report is owed of the claim that the event could be about.
+    """Whether the claim is over, and the event can be no report or fact that still counts for it.
 
-    Late reports about blocks and routes of a claim that was only watched may be true of what
-    happened since; of others the lifecycle judges late reports.
+    Where a claim was only watched, a late report may be true of what happened since its end, so it
+    counts only if it is owed. Of other claims the lifecycle judges late reports.
     """
     if event.kind in FACTS:
         return claim.final or (claim.watched and claim.over)
@@ -157,8 +157,10 @@ def _matters_who(claim: Claim) -> bool:
 
 
 def _may_move(at: Moment, *, mine: bool) -> bool:
-    """Whether the event can move an observer: a look-up of the claim that does not state what it
-    found cannot, nor can the eviction of another claim's block where no priority counts.
+    """Whether the event can move an observer.
+
+    Two cannot: a look-up of the claim that does not state what it found, and the eviction of
+    another claim's block where no priority counts.
     """
     if at.kind is _EVICTED:
         return mine or any(each.mode in _RANKED for each in at.concerns)

@@ -121,8 +121,10 @@ class Facts:
             raise Contradiction(Code.COPY_ON_GPU, text)
 
     def _owners(self, key: Key) -> list[tuple[Claim, int]]:
-        """The claims that may need a key, each with the position: of a group with a window none
-        before the window of the shortest prefix that is enough.
+        """The claims that may need a key, each with the position.
+
+        In a group with a window or a state, no claim needs what lies before the window of the
+        shortest prefix that makes its predicate true.
         """
         group, found = self._pool.groups.get(key.group, FULL), self._objects.owners(key)
         if group.kind == "full":
@@ -181,7 +183,7 @@ class Facts:
             _note_place(key)
 
     def _put(self, at: Effect, key: Key | None, block: Block | None) -> None:
-        """A block holds a key from now on. If a claim counts on what it held, both are one."""
+        """A block holds a key from now on. If a claim counts on its old key, unite both keys."""
         before = None if block is None else self._pool.blocks.get(block)
         if before is None or before == key or not self._counts(before):
             self._pool.place(key, block)
@@ -244,7 +246,9 @@ class Facts:
                 self._pool.free_all(key)
 
     def _free(self, at: Effect, block: Block | None, key: Key | None, *, whose: bool) -> None:
-        """A block is gone. If its content is stated, it is what the block held.
+        """A block is gone; raises Contradiction if it held another content than the event states.
+
+        The end of an unknown block is ignored where it cannot be a block of a claim.
 
         Args:
             whose: the event names the claim or the object that it belonged to.

@@ -24,8 +24,8 @@ _ROUTED: Final = frozenset({*ROUTE_REPORTS, *(fact for fact, _ in ROUTE_REPORTS.
 
 
 def follow_claim(at: Moment, claim: Claim) -> None:
-    """A report moves the claim along its lifecycle; and what was computed since it was away, who
-    waits for it, and what is still to be reported of its routes and losses.
+    """Move a claim along its lifecycle, and note what else an event changes: blocks that were
+    computed while it was away, requests that wait for it, routes and losses not yet reported.
     """
     event, kind = at.event, at.kind
     if kind in TRIGGERS and at.concerns[claim] == (True, True):
@@ -109,8 +109,9 @@ def follow_entry(at: Moment, claim: Claim) -> None:
 
 
 def measure(run: Run, obj: Object) -> None:
-    """What the claims on an object hold turns out to be otherwise than was known, and was so
-    before.
+    """Correct what the claims on an object hold: an event stated keys or terms, and moved no block.
+
+    The registers change without a step of any observer.
     """
     for claim in run.objects.sharing(obj):
         _measure(claim, run)

@@ -1,4 +1,4 @@
-"""Judges one stream: takes lines in their order, and tells what they come to for each claim."""
+"""Judges one stream: takes lines in their order, and states what each claim came to."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ class Judge:
             while nothing is known.
         restating: whether the events that come state what stands.
         period: how many runs ended before this one; `run` is what is known of this one.
-        observes: the kinds of facts of which the stream states each one; `told` the same as far as
-            a mark says it, which leaves obligations open.
+        observes: the kinds of facts of which the stream states each one, by every line so far.
+            `told` are those by marks alone: obligations that rest on other facts are left open.
         news: the claims that were moved, until the caller empties it.
         noticed: called with each event after all that it changed, if it is set.
     """
@@ -85,10 +85,10 @@ class Judge:
         self._begin()
 
     def _begin(self, groups: Mapping[int, Group] | None = None) -> None:
-        """A run begins: nothing is held, and no request is in hand.
+        """Begin a run: nothing is held, and no request is in hand.
 
         Args:
-            groups: of the run before, where it goes on.
+            groups: the groups of caches of the run before, if they stay.
         """
         self.run = Run(self.claims, self.limits.requests)
         if groups is not None:

@@ -14,7 +14,7 @@ from spec.stream.pool import Content, Key, Object, Pool
 __all__ = ["Objects"]
 
 _IDLE: Final = 65_536
-"""Objects without a claim that are remembered."""
+"""How many objects without a claim are remembered."""
 
 
 class Objects:
@@ -29,7 +29,7 @@ class Objects:
     # Objects.
 
     def meant(self, event: Event) -> Object | None:
-        """The object that an event states, as `called` has it; None if it states none."""
+        """The object that an event names, made if it is new (`called`); None if it names none."""
         if event.object_id is None:
             return None
         return self.called(event.object_id, event.cache_identity, event.token_map)
@@ -164,8 +164,9 @@ class Objects:
         return True
 
     def _relist(self, old: Key, new: Key) -> None:
-        """All objects that go by the key of a position go by another one from now on, unless their
-        contents say which.
+        """Give another key to a position, and to the positions of other objects that share its key.
+
+        Positions whose content is stated keep the key of that content.
         """
         if not isinstance(old.of, Object):
             return

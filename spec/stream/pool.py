@@ -109,9 +109,9 @@ def longest_hit(
 class Object:
     """What claims are made for. `contents` are the keys of its first positions, once stated.
 
-    `places` are the groups and positions of which copies were stated before their content was, and
-    `same` those of them that turned out to have another key, since one block held both; `shared`
-    those that gave theirs to others so.
+    `places` are the groups and positions that blocks or copies were stated of before their content
+    was. One block may hold the position of another object as well, and then both have one key:
+    `same` has the positions that took a key from elsewhere, `shared` those that gave theirs.
     """
 
     object_id: str | None = None
@@ -156,8 +156,9 @@ class Object:
 
 @dataclass
 class Touch:
-    """What an event did to the blocks of one claim: positions that it gained or lost, or that loads
-    brought; and the blocks of its that are gone, of which another may hold the same.
+    """What an event did to one claim: positions that it gained or lost, or that loads brought.
+
+    `blocks` are those that are gone; another block may still hold the content.
     """
 
     gained: set[int] = field(default_factory=set)

@@ -23,7 +23,9 @@ _NOT_OVER: Final = CONFLICT_ACTIONS | {
     Kind.PREFIX_REUSED,
     Kind.BLOCK_CACHED,
 }
-"""What contradicts that a request is over; of another one, where arrivals are not observed."""
+"""The kinds that a request which is over cannot have; they begin another request of its id where
+arrivals are not observed.
+"""
 
 _ARRIVED: Final = Kind.REQUEST_ARRIVED
 _FINISHED: Final = Kind.REQUEST_FINISHED

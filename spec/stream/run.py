@@ -70,7 +70,7 @@ class Run:
             return self.objects.state(claim.obj, event.contents, self.pool) or renamed
 
     def _move(self, claim: Claim) -> bool:
-        """An object of a claim turns out to be one that has a name."""
+        """Move a claim from an object of its own to the one that it states by name."""
         stated = claim.stated
         identity, token_map = stated.get("cache_identity"), stated.get("token_map")
         new = self.objects.called(stated["object_id"], identity, token_map)
@@ -86,7 +86,9 @@ class Run:
     # Requests, and what claims take.
 
     def begin_request(self, event: Event, observes: Set[Kind]) -> Request | None:
-        """The request of an event as it was before; scopes of one before it are dropped.
+        """Begin the request that an event names, if it is new; return it as before the event.
+
+        Scopes of an earlier request of the same id are dropped.
 
         Raises:
             Contradiction: the request cannot do or undergo that now.
