@@ -52,8 +52,8 @@ class Judge:
             while nothing is known.
         restating: whether the events that come state what stands.
         period: how many runs ended before this one; `run` is what is known of this one.
-        observes: the kinds of facts of which the stream states each one, by every line so far.
-            `told` are those by marks alone: obligations that rest on other facts are left open.
+        observes: the kinds of facts of which the stream states each one. `told` is the same as of
+            the last mark that restricted it: obligations that rest on other facts are left open.
         news: the claims that were moved, until the caller empties it.
         noticed: called with each event after all that it changed, if it is set.
     """
