@@ -93,7 +93,7 @@ const SPAN: i64 = 1024;
 const PROOF: [&str; 5] = ["resident", "active", "total", "usable", "shortfall"];
 
 /// What the value of a field is read from. `recent` is the name that the field had last, if its text
-/// had no escape; `likely` is the kind that an event had after one of the kind before.
+/// had no escape; `likely` is the kind that came last after the kind of the event before.
 struct Source<'a, 'b> {
     cursor: &'a mut Cursor<'b>,
     names: &'a mut Names,
@@ -268,18 +268,21 @@ pub struct Reader {
     fields: Index,
     /// The name that each field had last, if its text had no escape.
     recent: [Option<Name>; FIELDS.len()],
-    /// The field that came last after each, and the one that came first.
-    next: [Field; FIELDS.len() + 1],
-    /// The kind of the event that came last after one of each kind.
-    likely: [Kind; Kind::MAX as usize + 1],
+    /// For each kind, the field that came last after each, and the one that came first.
+    next: [[Field; FIELDS.len() + 1]; MOST],
+    /// For each kind, the one of the event that came last after it.
+    likely: [Kind; MOST],
 }
+
+/// So many kinds have numbers.
+const MOST: usize = Kind::MAX as usize + 1;
 
 impl Default for Reader {
     fn default() -> Self {
-        let (recent, next) = ([None; FIELDS.len()], [Field::kind; FIELDS.len() + 1]);
+        let (recent, next) = ([None; FIELDS.len()], [[Field::kind; FIELDS.len() + 1]; MOST]);
         let (mut fields, hash_of) = (Index::default(), |at: usize| hash(FIELDS[at].as_bytes(), 0));
         (0..FIELDS.len()).for_each(|at| fields.add(at, hash_of(at), hash_of));
-        let (event, likely) = (Event::default(), [Kind::default(); Kind::MAX as usize + 1]);
+        let (event, likely) = (Event::default(), [Kind::default(); MOST]);
         Self { event, given: 0, other: 0, fields, recent, next, likely }
     }
 }
@@ -300,12 +303,13 @@ impl Reader {
         (self.given, self.other) = (0, 0);
         let mut last = FIELDS.len(); // of none
         cursor.object(|cursor| {
-            let mut field = self.next[last];
+            let next = &mut self.next[usize::from(self.event.kind)][last];
+            let mut field = *next;
             if !cursor.skip(KEYS[field as usize].as_bytes()) {
                 let key = cursor.key()?;
                 let is_key = |at: usize| FIELDS[at].as_bytes() == key;
                 field = ALL[self.fields.find(hash(key, 0), is_key)?];
-                self.next[last] = field;
+                *next = field;
             }
             last = field as usize;
             let bit = 1 << field as u8;
@@ -417,8 +421,8 @@ fn named(text: &[u8], names: &mut Names) -> Read<Option<Name>> {
 
 impl Source<'_, '_> {
     fn kind(&mut self, tables: &Tables) -> Read<Kind> {
-        let name = &tables.kinds[usize::from(*self.likely)].name;
-        if !self.cursor.same(name.as_bytes()) {
+        let likely = tables.kinds.get(usize::from(*self.likely));
+        if !likely.is_some_and(|kind| self.cursor.same(kind.name.as_bytes())) {
             *self.likely = tables.kind(&self.cursor.string()?)?;
         }
         Some(*self.likely)

@@ -195,9 +195,9 @@ impl Stands {
         line as u8 + 1
     }
 
-    /// An observer does not belong to the scope.
+    /// An observer does not belong to the scope. The line that moved it makes room for another.
     fn leave_out(&mut self, place: usize) {
-        self.cells[place] |= u32::from_le_bytes([0, 0, ABSENT, 0]);
+        self.cells[place] = u32::from_le_bytes([0, NO_RULE, ABSENT, 0]);
     }
 
     /// So many observers that stand where they begin.

@@ -356,7 +356,7 @@ impl Row {
         self.values[usize::from(slot)]
     }
 
-    #[cold]
+    #[inline(never)]
     fn ask(&mut self, slot: Slot, moment: &Moment) {
         self.values[usize::from(slot)] = moment.value(slot, self.number);
         self.asked |= 1 << slot;
