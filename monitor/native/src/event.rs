@@ -93,11 +93,12 @@ const SPAN: i64 = 1024;
 const PROOF: [&str; 5] = ["resident", "active", "total", "usable", "shortfall"];
 
 /// What the value of a field is read from. `recent` is the name that the field had last, if its text
-/// had no escape.
+/// had no escape; `likely` is the kind that came last after the kind of the event before.
 struct Source<'a, 'b> {
     cursor: &'a mut Cursor<'b>,
     names: &'a mut Names,
     recent: &'a mut Option<Name>,
+    likely: &'a mut Kind,
 }
 
 /// Declares the fields of an event besides its kind, each with the function that reads it.
@@ -129,7 +130,7 @@ macro_rules! fields {
             /// Read a field; return whether it is other than by default.
             fn read(&mut self, field: Field, from: &mut Source, tables: &Tables) -> Read<bool> {
                 match field {
-                    Field::kind => self.kind = tables.kind(&from.cursor.string()?)?,
+                    Field::kind => self.kind = from.kind(tables)?,
                     $(Field::$field => {
                         let read: fn(&mut $kind, &mut Source) -> Read<()> = $read;
                         read(&mut self.$field, from)?;
@@ -267,16 +268,22 @@ pub struct Reader {
     fields: Index,
     /// The name that each field had last, if its text had no escape.
     recent: [Option<Name>; FIELDS.len()],
-    /// The field that came last after each, and the one that came first.
-    next: [Field; FIELDS.len() + 1],
+    /// For each kind, the field that came last after each, and the one that came first.
+    next: [[Field; FIELDS.len() + 1]; MOST],
+    /// For each kind, the one of the event that came last after it.
+    likely: [Kind; MOST],
 }
+
+/// So many kinds have numbers.
+const MOST: usize = Kind::MAX as usize + 1;
 
 impl Default for Reader {
     fn default() -> Self {
-        let (recent, next) = ([None; FIELDS.len()], [Field::kind; FIELDS.len() + 1]);
+        let (recent, next) = ([None; FIELDS.len()], [[Field::kind; FIELDS.len() + 1]; MOST]);
         let (mut fields, hash_of) = (Index::default(), |at: usize| hash(FIELDS[at].as_bytes(), 0));
         (0..FIELDS.len()).for_each(|at| fields.add(at, hash_of(at), hash_of));
-        Self { event: Event::default(), given: 0, other: 0, fields, recent, next }
+        let (event, likely) = (Event::default(), [Kind::default(); MOST]);
+        Self { event, given: 0, other: 0, fields, recent, next, likely }
     }
 }
 
@@ -291,21 +298,24 @@ impl Reader {
     pub fn read(
         &mut self, cursor: &mut Cursor, names: &mut Names, tables: &Tables, strict: bool,
     ) -> Read<()> {
+        let likely = &mut self.likely[usize::from(self.event.kind)];
         self.event.clear();
         (self.given, self.other) = (0, 0);
         let mut last = FIELDS.len(); // of none
         cursor.object(|cursor| {
-            let mut field = self.next[last];
+            let next = &mut self.next[usize::from(self.event.kind)][last];
+            let mut field = *next;
             if !cursor.skip(KEYS[field as usize].as_bytes()) {
                 let key = cursor.key()?;
                 let is_key = |at: usize| FIELDS[at].as_bytes() == key;
                 field = ALL[self.fields.find(hash(key, 0), is_key)?];
-                self.next[last] = field;
+                *next = field;
             }
             last = field as usize;
             let bit = 1 << field as u8;
             (self.given & bit == 0).then(|| self.given |= bit)?;
-            let from = &mut Source { cursor, names, recent: &mut self.recent[field as usize] };
+            let recent = &mut self.recent[field as usize];
+            let from = &mut Source { cursor, names, recent, likely };
             if self.event.read(field, from, tables)? {
                 self.other |= bit;
             }
@@ -410,6 +420,14 @@ fn named(text: &[u8], names: &mut Names) -> Read<Option<Name>> {
 }
 
 impl Source<'_, '_> {
+    fn kind(&mut self, tables: &Tables) -> Read<Kind> {
+        let likely = tables.kinds.get(usize::from(*self.likely));
+        if !likely.is_some_and(|kind| self.cursor.same(kind.name.as_bytes())) {
+            *self.likely = tables.kind(&self.cursor.string()?)?;
+        }
+        Some(*self.likely)
+    }
+
     /// The name of a text, or None if it is empty.
     fn name(&mut self) -> Read<Option<Name>> {
         match *self.recent {

@@ -185,9 +185,9 @@ impl<'a> Cursor<'a> {
 
     /// Take a text that is this one, without an escape.
     pub fn same(&mut self, text: &[u8]) -> bool {
-        let begin = self.at;
-        let same = self.skip(b"\"") && self.skip(text) && self.skip(b"\"");
-        self.at = if same { self.at } else { begin };
+        let next = self.text.get(self.at..self.at + text.len() + 2);
+        let same = matches!(next, Some([b'"', inner @ .., b'"']) if inner == text);
+        self.at += if same { text.len() + 2 } else { 0 };
         same
     }
 

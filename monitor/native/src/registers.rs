@@ -61,10 +61,10 @@ impl Registers {
     /// Write all values to the front of a row.
     pub fn copy_to(&self, row: &mut [i64]) {
         match self {
-            Self::Small(count, cells) => {
-                let cells = &cells[..usize::from(*count)];
-                row.iter_mut().zip(cells).for_each(|(value, cell)| *value = large(*cell));
-            }
+            Self::Small(count, cells) => match row.first_chunk_mut() {
+                Some(row) if usize::from(*count) == FEW => *row = cells.map(large),
+                _ => row.iter_mut().zip(self.iter()).for_each(|(value, cell)| *value = cell),
+            },
             Self::Large(cells) => row[..cells.len()].copy_from_slice(cells),
         }
     }
@@ -180,9 +180,10 @@ impl Stands {
     fn list(&mut self, place: usize, words: [u32; 2]) -> u8 {
         let (cells, lines) = self.cells.split_at_mut(self.count.into());
         let known = lines.chunks_exact(2).position(|line| *line == words);
-        let moved = |line: usize, at: usize| usize::from(cells[at].to_le_bytes()[3]) == line + 1;
-        let is_free = |line: &usize| !(0..cells.len()).any(|at| at != place && moved(*line, at));
-        let line = known.or_else(|| (0..lines.len() / 2).find(is_free)).unwrap_or(lines.len() / 2);
+        cells[place] = 0;
+        let moved = |line: usize| cells.iter().any(|cell| (cell >> 24) as usize == line + 1);
+        let free = || (0..lines.len() / 2).find(|line| !moved(*line));
+        let line = known.or_else(free).unwrap_or(lines.len() / 2);
         if 2 * line == lines.len() {
             let mut more = std::mem::take(&mut self.cells).into_vec();
             more.reserve_exact(words.len());
@@ -194,9 +195,9 @@ impl Stands {
         line as u8 + 1
     }
 
-    /// An observer does not belong to the scope.
+    /// An observer does not belong to the scope. The line that moved it makes room for another.
     fn leave_out(&mut self, place: usize) {
-        self.cells[place] |= u32::from_le_bytes([0, 0, ABSENT, 0]);
+        self.cells[place] = u32::from_le_bytes([0, NO_RULE, ABSENT, 0]);
     }
 
     /// So many observers that stand where they begin.

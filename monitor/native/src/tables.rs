@@ -351,10 +351,15 @@ impl Row {
     #[inline]
     pub fn get(&mut self, slot: Slot, moment: &Moment) -> i64 {
         if slot < fields::COUNT && self.asked >> slot & 1 == 0 {
-            self.values[usize::from(slot)] = moment.value(slot, self.number);
-            self.asked |= 1 << slot;
+            self.ask(slot, moment);
         }
         self.values[usize::from(slot)]
+    }
+
+    #[inline(never)]
+    fn ask(&mut self, slot: Slot, moment: &Moment) {
+        self.values[usize::from(slot)] = moment.value(slot, self.number);
+        self.asked |= 1 << slot;
     }
 }
 
