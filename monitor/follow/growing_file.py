@@ -169,24 +169,29 @@ class GrowingFile:
         return os.pread(self._descriptor, len(self._head), 0) != self._head
 
     def _is_rotated(self) -> bool:
-        """Whether another file has taken the place of the one in hand, and has something in it."""
-        try:
-            new = os.stat(self._path)
-        except OSError:
-            return False
+        """Whether the file in hand has its name no more, and something is in the one that has it or
+        in one that was rotated since.
+        """
         old = os.fstat(self._descriptor)
-        return bool(new.st_size) and (new.st_dev, new.st_ino) != (old.st_dev, old.st_ino)
+        with suppress(OSError):
+            new = os.stat(self._path)
+            if (new.st_dev, new.st_ino) == (old.st_dev, old.st_ino):
+                return False
+            if new.st_size:
+                return True
+        return self._next() != self._path
 
     def _next(self) -> str:
         """The file that was written after the one in hand: the oldest of those that were rotated
-        since, or the one of the name.
+        since and are not empty, or the one of the name.
         """
         old, later = os.fstat(self._descriptor), []
         for entry in self._neighbours():
             if _SUFFIX.fullmatch(entry.name.removeprefix(os.path.basename(self._path))):
                 with suppress(OSError):
                     found = entry.stat()
-                    if found.st_ino != old.st_ino and found.st_mtime_ns > old.st_mtime_ns:
+                    newer = found.st_mtime_ns > old.st_mtime_ns and found.st_size
+                    if newer and found.st_ino != old.st_ino:
                         later.append((found.st_mtime_ns, entry.path))
         return min(later)[1] if later else self._path
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final, cast
 
 import msgspec
 
-from monitor.input.records import Record, at_line, stamp_of
+from monitor.input.errors import InputError
+from monitor.input.given import record_of
 from monitor.live.lines import LiveLimit, LiveVerdict
 from monitor.results import obligation_said
 from monitor.streams import NativeStreams, streams_of
@@ -84,16 +85,21 @@ class Live:
         return isinstance(line, Event) and line.stream in ("", self.stream)
 
     def take(self, line: Event | StreamMark) -> None:
-        """Judge one event, or process a mark of the stream."""
+        """Judge one event, or process a mark of the stream. One that no line of a trace can state
+        breaks the stream, as a line that was not understood.
+        """
         self._read += 1
-        self._last_number = line.sequence
-        if self._is_own(line):
-            event = cast("Event", line)
-            if self._streams.take_event(event, self.stream, self._read):
-                return
-        at = at_line(self.stream, self._read, line.sequence)
-        events = ((line, at),) if isinstance(line, Event) else ()
-        self._streams.take(Record(at, stamp_of(line, self.stream), events))
+        own = self._is_own(line)
+        if own and self._streams.take_event(cast("Event", line), self.stream, self._read):
+            self._last_number = line.sequence
+            return
+        try:
+            record = record_of(line, self.stream, self._read)
+        except InputError as error:
+            self._streams.reject(error)
+            return
+        self._last_number = record.stamp.sequence
+        self._streams.take(record)
 
     @property
     def given_up(self) -> dict[str, int]:

@@ -21,8 +21,7 @@ def options(
 ) -> bytes:
     """What a judge is asked for (`Asked` of `state.rs`)."""
     place = 0 if mode is None else 1 + [*Mode].index(mode)
-    most = (limits.live, limits.ended, limits.ids, limits.requests, limits.troubled)
-    return b"".join(map(u64, (place, *most))) + text(only or "") + text(unnamed) + u8(watched)
+    return b"".join(map(u64, (place, *limits))) + text(only or "") + text(unnamed) + u8(watched)
 
 
 def kinds_of(names: Mapping[str, Sequence[str]]) -> list[Kind]:

@@ -28,10 +28,11 @@ class Contradiction(Exception):
 
 
 class Limits(NamedTuple):
-    """How much of a stream is kept: claims in hand, ended claims, ids of others, requests.
+    """How much of a stream is kept: claims in hand, ended claims, ids of others, requests, objects
+    without a claim, blocks and copies.
 
-    More claims or requests in hand than this break the stream. A report lists up to `troubled`
-    claims that were not kept, though so many ended after them.
+    More claims or requests in hand, or blocks and copies, than this break the stream. A report
+    lists up to `troubled` claims that were not kept, though so many ended after them.
     """
 
     live: int = 1_000_000
@@ -39,6 +40,8 @@ class Limits(NamedTuple):
     ids: int = 1_000_000
     requests: int = 1_000_000
     troubled: int = 1_000
+    objects: int = 65_536
+    blocks: int = 10_000_000
 
 
 class Line(NamedTuple):

@@ -72,10 +72,14 @@ class Effect:
 
 
 class Facts:
-    """Reads facts about blocks. A fact that contradicts the pool raises Contradiction."""
+    """Reads facts about blocks. A fact that contradicts the pool raises Contradiction.
 
-    def __init__(self, pool: Pool, objects: Objects, capacity: Capacity) -> None:
-        self._pool, self._objects, self._capacity = pool, objects, capacity
+    Args:
+        most: how many blocks and copies are followed.
+    """
+
+    def __init__(self, pool: Pool, objects: Objects, capacity: Capacity, most: int) -> None:
+        self._pool, self._objects, self._capacity, self._most = pool, objects, capacity, most
 
     def take(self, at: Effect, claim: Claim | None) -> None:
         """Take one fact about blocks; `at.direct` and `at.touched` become what it means for claims.
@@ -104,6 +108,9 @@ class Facts:
             self._stored(at, keys)
         elif kind in _COPIES:
             self._copy_lost(at, keys)
+        if pool.count > self._most:
+            text = f"more than {self._most} blocks and copies are held"
+            raise Contradiction(Code.BLOCKS_LIMIT, text)
         for tier, key in pool.changed:
             gained = tier == GPU and pool.on_gpu(key)
             for owner, position in self._owners(key):

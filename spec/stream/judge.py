@@ -90,7 +90,7 @@ class Judge:
         Args:
             groups: the groups of caches of the run before, if they stay.
         """
-        self.run = Run(self.claims, self.limits.requests)
+        self.run = Run(self.claims, self.limits)
         if groups is not None:
             self.run.pool.groups = {**groups}
 
@@ -361,6 +361,10 @@ class Judge:
         renamed = self.run.place(claim, event)
         if renamed or before != (claim.obj, claim.start, claim.threshold, claim.extent):
             measure(self.run, claim.obj)
+        needed = max(claim.stop, claim.footprint or 0)
+        if self.run.objects.forgot_keys and len(claim.obj.contents) < needed:
+            text = "its keys are not stated, and keys of an object were forgotten"
+            claim.distrust(Reason(Code.KEYS_FORGOTTEN, text, at.place))
         if not terms:
             return
         if claim.entered and not claim.is_whole:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from itertools import chain, islice
 
 from spec.events.canonical import Event
 from spec.stream.breaks import Contradiction
@@ -13,14 +13,18 @@ from spec.stream.pool import Content, Key, Object, Pool
 
 __all__ = ["Objects"]
 
-_IDLE: Final = 65_536
-"""How many objects without a claim are remembered."""
-
 
 class Objects:
-    """The objects of a stream, the claims on each, and the objects that hold each content."""
+    """The objects of a stream, the claims on each, and the objects that hold each content.
 
-    def __init__(self) -> None:
+    `forgot_keys` says that an object was forgotten whose keys had been stated.
+
+    Args:
+        most: how many objects without a claim are remembered, beside those that `_is_needed` keeps.
+    """
+
+    def __init__(self, pool: Pool, most: int) -> None:
+        self._pool, self._most, self.forgot_keys = pool, most, False
         self._by_id: dict[str, list[Object]] = {}
         self._idle: dict[Object, None] = {}
         self._users: dict[Content | Key, dict[Object, list[int]]] = {}
@@ -45,15 +49,30 @@ class Objects:
             raise Contradiction(Code.OBJECT_AMBIGUOUS, f"two objects are called {name}")
         if found:
             return found[0]
+        for oldest in [*islice(self._idle, 2)]:  # two, so that their number sinks again
+            if len(self._idle) >= self._most:
+                del self._idle[oldest]
+                if self._is_needed(oldest):
+                    self._idle[oldest] = None
+                else:
+                    self._forget(oldest)
         obj = Object(name, identity, token_map)
         self._by_id.setdefault(name, []).append(obj)
         self._idle[obj] = None
-        if len(self._idle) > _IDLE:
-            self._forget(next(iter(self._idle)))
         return obj
 
+    def _is_needed(self, obj: Object) -> bool:
+        """Whether a block or a copy is of a key that no other object has.
+
+        So there are no more such objects than blocks and copies.
+        """
+        own = (name for name in obj.contents if len(self._users.get(name, ())) == 1)
+        keys = (Key(obj.identity, group, name) for name in own for group in self._pool.groups)
+        places = (Key(obj, *place) for place in obj.places)
+        return any(map(self._pool.anywhere, chain(keys, places)))
+
     def _forget(self, obj: Object) -> None:
-        del self._idle[obj]
+        self.forgot_keys |= bool(obj.contents or obj.same or obj.shared)
         self._unlist(obj)
         named = self._by_id.get(obj.object_id or "", [])
         if obj in named:

@@ -171,7 +171,7 @@ class Pool:
     """The blocks of the GPU and the copies in all tiers, by key.
 
     `groups` are the groups of caches. `changed` has each key whose copies changed since it was last
-    emptied, with the tier.
+    emptied, with the tier; `copied` counts the keys of which a tier has copies, of each tier.
     """
 
     def __init__(self) -> None:
@@ -179,6 +179,7 @@ class Pool:
         self.blocks: dict[Block, Key | None] = {}
         self.held: dict[Key, set[Block | None]] = {}
         self.copies: dict[str, dict[Key, int]] = {}
+        self.copied = 0
         self.unnamed: dict[Key, None] = {}
         self.changed: dict[tuple[str, Key], None] = {}
 
@@ -196,6 +197,11 @@ class Pool:
     def holds_anything(self) -> bool:
         """Whether a block is known, or a tier holds a copy."""
         return bool(self.held or self.blocks or any(self.copies.values()))
+
+    @property
+    def count(self) -> int:
+        """How many blocks and copies are known; copies of one key in one tier are one."""
+        return len(self.blocks) + len(self.unnamed) + self.copied
 
     # What happens to it.
 
@@ -254,6 +260,7 @@ class Pool:
         copies = self.copies.setdefault(tier, {})
         count = copies.get(key, 0)
         copies[key] = max(count, 1) if at_least_one else count + 1
+        self.copied += not count
         self.changed[tier, key] = None
 
     def drop(self, tier: str, key: Key) -> None:
@@ -266,6 +273,9 @@ class Pool:
         copies[key] -= 1
         if not copies[key]:
             del copies[key]
+            self.copied -= 1
+            if not copies:
+                del self.copies[tier]
         self.changed[tier, key] = None
 
     def clear(self, tier: str) -> None:
@@ -276,7 +286,9 @@ class Pool:
             self.blocks.clear()
             self.held.clear()
             self.unnamed.clear()
-        for key in self.copies.pop(tier, {}):
+        copies = self.copies.pop(tier, {})
+        self.copied -= len(copies)
+        for key in copies:
             self.changed[tier, key] = None
 
     # Names of keys.
@@ -296,6 +308,7 @@ class Pool:
                 self.blocks.update((block, new) for block in blocks if block is not None)
             for copies in self.copies.values():
                 if count := copies.pop(old, 0):
+                    self.copied -= new in copies
                     copies[new] = copies.get(new, 0) + count
 
     @property
@@ -309,7 +322,7 @@ class Pool:
         Args:
             tiers: copies in all tiers count as well.
         """
-        held = self._anywhere if tiers else self.on_gpu
+        held = self.anywhere if tiers else self.on_gpu
         if self.has_one_cache:
             at = start
             while at < end and held(obj.key(0, at)):
@@ -318,7 +331,8 @@ class Pool:
         end = min(end, obj.known)
         return longest_hit(self.groups, start, end, lambda group, at: held(obj.key(group, at)))
 
-    def _anywhere(self, key: Key) -> bool:
+    def anywhere(self, key: Key) -> bool:
+        """Whether a block holds the key, or a tier has a copy of it."""
         return key in self.held or self.in_tiers(key)
 
     def needs(self, obj: Object, start: int, end: int) -> Iterator[Key]:

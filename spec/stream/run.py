@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Set
 
     from spec.events.canonical import Event
+    from spec.stream.breaks import Limits
     from spec.stream.generate import Values
     from spec.stream.request import Request
 
@@ -37,15 +38,16 @@ class Run:
         followers: by request, the claims that follow it.
 
     Args:
-        requests: how many are followed at most.
+        limits: how much of it is kept.
     """
 
-    def __init__(self, claims: dict[str, Claim], requests: int) -> None:
+    def __init__(self, claims: dict[str, Claim], limits: Limits) -> None:
         self.claims = claims
-        self.pool, self.objects = Pool(), Objects()
+        self.pool = Pool()
+        self.objects = Objects(self.pool, limits.objects)
         self.capacity, self.ranks = Capacity(self.pool), Ranks()
-        self.facts = Facts(self.pool, self.objects, self.capacity)
-        self.requests, self.durations = Requests(requests), Durations()
+        self.facts = Facts(self.pool, self.objects, self.capacity, limits.blocks)
+        self.requests, self.durations = Requests(limits.requests), Durations()
         self.owing: dict[Claim, None] = {}
         self.followers: dict[str, dict[Claim, None]] = {}
 

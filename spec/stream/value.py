@@ -28,7 +28,7 @@ from spec.stream.request import Request
 
 __all__ = ["VERSION", "Place", "Value", "freeze", "load", "of_plain", "plain", "save", "thaw"]
 
-VERSION: Final = 4
+VERSION: Final = 5
 """The form of what `save` makes; another one cannot be loaded."""
 
 Place: TypeAlias = Callable[[Any], Any]
@@ -139,7 +139,7 @@ def _value(judge: Judge, names: _Names, kept: _Kept) -> Value:
             *(order.sequence, order.time_ns, kept.at(order.opened), order.closed, order.mixed),
             *(kept.reason(judge.broken), judge.restating, run.durations.steps_stated),
         ),
-        (judge.observes, judge.told, frozenset(pool.groups.items())),
+        (judge.observes, judge.told, frozenset(pool.groups.items()), run.objects.forgot_keys),
         many(claim.claim_id for on in run.objects.on.values() for claim in on),
         many(judge._ended),
         tuple([claim.claim_id for claim in run.durations.due()]),
@@ -164,7 +164,7 @@ def _ranks(judge: Judge) -> _Ranks:
 
 def _of_object(pool: Pool, obj: Object, key: Callable[[Key], Value]) -> Value:
     places = {place for place in obj.places if place in obj.shared or place in obj.same}
-    places |= {place for place in obj.places - places if pool._anywhere(Key(obj, *place))}
+    places |= {place for place in obj.places - places if pool.anywhere(Key(obj, *place))}
     same = frozenset((place, key(other)) for place, other in obj.same.items())
     stated = obj.object_id, obj.identity, obj.token_map, obj.contents
     return stated, frozenset(places), same, frozenset(obj.shared)
@@ -236,9 +236,10 @@ def load(value: dict[str, Any], place: Place, forget: Callable[[Claim], None]) -
 def thaw(judge: Judge, value: Value) -> None:
     """Let a judge go on from the value of one of the same settings."""
     blocks, lost, claims, unnamed, copies, objects, live, over, ids, *others = value
-    stands, (judge.observes, judge.told, groups), on, ended, timed = others
+    stands, (judge.observes, judge.told, groups, forgot_keys), on, ended, timed = others
     judge._begin()
     run, last = judge.run, judge.order
+    run.objects.forgot_keys = forgot_keys
     for each in (judge.claims, judge.past, judge.breaks, judge.news, judge._ended, judge._ids):
         each.clear()
     judge._ids.update(dict.fromkeys(ids))
@@ -265,6 +266,7 @@ def thaw(judge: Judge, value: Value) -> None:
         pool.place(key(frozen), None)
     for tier, frozen, count in copies:
         pool.copies.setdefault(tier, {})[key(frozen)] = count
+        pool.copied += 1
     requests = run.requests
     requests._over.update((each[0], _request(each)) for each in over)
     for each in live:

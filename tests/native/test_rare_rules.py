@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 from msgspec.structs import replace
 
 from spec.events.canonical import Event, StreamMark
 from spec.language.verdicts import Verdict
+from spec.stream.breaks import Limits
 from spec.stream.codes import Code
 from spec.stream.outcome import ModeVerdict
+from tests.native.differential import USUAL, differs
+from tests.native.mutated import HONEST, mutated
 from tests.native.test_native_judge import agreed
 from tests.spec.stream.streams import claim, ended, event, of
 
@@ -124,3 +129,84 @@ class TestPriorities:
         ]
         found = of(agreed(lines)[""].judge).findings
         assert verdict is found["priority_influence"].verdict
+
+
+OBJECT = "object of a"
+
+
+def others(number: int) -> list[Event]:
+    """Blocks of so many other objects are cached, and gone."""
+    found: list[Event] = []
+    for block in range(100, 100 + number):
+        about = {"object_id": f"other {block}", "block_ids": (block,), "positions": (0,)}
+        found += [event("block_cached", **about), event("block_lost", **about)]
+    return found
+
+
+class TestForgottenObjects:
+    FEW = USUAL._replace(objects=3)
+
+    def test_held(self) -> None:
+        """An object is not forgotten while it alone has a key of a block or of a copy, and a claim
+        on it finds what is held."""
+        cached = event("block_cached", object_id=OBJECT, block_ids=(1, 2), positions=(0, 1))
+        lines = [cached, *others(20), *claim(), HELD[1], *ended()]
+        found = agreed(lines, self.FEW)[""].judge
+        assert ModeVerdict.KEPT is of(found).verdict
+        assert len(found.run.objects._by_id) <= self.FEW.objects + 1
+
+    def test_held_by_its_keys(self) -> None:
+        """So it is where keys were stated for its positions, by a claim before."""
+        keyed = {"keys": ("k", "l"), "cache_identity": "cache"}
+        cached = event("block_cached", block_ids=(1, 2), **keyed)
+        lines = [*claim("b", object_id=OBJECT, **keyed), cached, *ended("b"), *others(20)]
+        found = agreed([*lines, *claim(), HELD[1], *ended()], self.FEW)[""].judge
+        assert ModeVerdict.KEPT is of(found).verdict
+
+    def test_forgotten_keys(self) -> None:
+        """Keys are forgotten of which nothing is held. From then on a claim that does not state its
+        keys is inconclusive, and one that does is judged."""
+        keyed = {"keys": ("k", "l"), "cache_identity": "cache"}
+        cached = event("block_cached", block_ids=(1, 2), **keyed)
+        lines = [*claim("b", object_id=OBJECT, **keyed), *ended("b"), *others(20), cached]
+        found = agreed([*lines, *claim(), HELD[1]], self.FEW)[""].judge
+        assert ModeVerdict.INCONCLUSIVE is of(found).verdict
+        reasons = {each.reason.code for each in of(found).findings.values() if each.reason}
+        assert {Code.KEYS_FORGOTTEN} == reasons
+        found = agreed([*lines, *claim(**keyed), HELD[1], *ended()], self.FEW)[""].judge
+        assert ModeVerdict.KEPT is of(found).verdict
+
+    def test_blocks_and_copies(self) -> None:
+        """More blocks and copies than are followed break the stream; those that end make room."""
+        few = USUAL._replace(blocks=4)
+        block = event("block_cached", object_id="o", positions=(0,))
+        tiers = [event("store_finished", object_id="o", positions=(0,), tier=t) for t in "xyx"]
+        named = event("block_cached", block_ids=(1,))
+        lines = [block, *tiers, named, *others(3)]
+        limited = agreed(lines, few)[""].judge
+        assert [Code.BLOCKS_LIMIT] == [each.code for each in limited.breaks]
+        lost = event("host_copy_lost", object_id="o", positions=(0,), tier="y")
+        assert [] == agreed([block, *tiers, named, lost, *others(3)], few)[""].judge.breaks
+
+    def test_many_are_held(self) -> None:
+        """The objects that are kept because something is held are as many as blocks."""
+        cached = [
+            event("block_cached", object_id=f"o{block}", block_ids=(block,), positions=(0,))
+            for block in range(100)
+        ]
+        judge = agreed([*cached[:20], *others(60)], self.FEW._replace(blocks=30))[""].judge
+        assert 2 * (20 + self.FEW.objects) >= len(judge.run.objects._by_id) >= 20
+        judge = agreed(cached, self.FEW._replace(blocks=30))[""].judge
+        assert [Code.BLOCKS_LIMIT] == [each.code for each in judge.breaks]
+        assert not judge.run.objects._by_id
+
+
+@pytest.mark.parametrize("seed", range(0, 300, 3))
+def test_honest_in_little_room(seed: int) -> None:
+    """No limit, however small, makes an honest stream violated, and both judges agree."""
+    name, lines, mode = mutated(seed)
+    assert name == HONEST
+    chance = Random(seed)
+    live, ended_, ids, requests, blocks = (chance.choice((few, 9, 1000)) for few in (2, 0, 0, 1, 9))
+    limits = Limits(live, ended_, ids, requests, objects=chance.randrange(3), blocks=blocks)
+    assert differs(lines, mode, limits, honest=True) is None

@@ -26,7 +26,7 @@ codes! {
     IdentityContradicts "IDENTITY_CONTRADICTS", DurationContradicts "DURATION_CONTRADICTS",
     ObjectAmbiguous "OBJECT_AMBIGUOUS", NothingNamed "NOTHING_NAMED",
     UnclearAmount "UNCLEAR_AMOUNT", GroupsContradict "GROUPS_CONTRADICT",
-    CopyOnGpu "COPY_ON_GPU",
+    CopyOnGpu "COPY_ON_GPU", BlocksLimit "BLOCKS_LIMIT", KeysForgotten "KEYS_FORGOTTEN",
     UnknownPool "UNKNOWN_POOL", ModeContradicts "MODE_CONTRADICTS", NotRegistered "NOT_REGISTERED", IdReused "ID_REUSED",
     TermsContradict "TERMS_CONTRADICT", DurationUntimed "DURATION_UNTIMED",
     TermsMissing "TERMS_MISSING", FormOmits "FORM_OMITS", NextStepUnknown "NEXT_STEP_UNKNOWN",

@@ -97,7 +97,7 @@ impl Facts<'_> {
         self.check(event)?;
         let object = match claim {
             Some(claim) => Some(self.claims[claim].object),
-            None => self.objects.meant(event, self.names)?,
+            None => self.objects.meant(event, self.pool, self.names)?,
         };
         match (claim, object) {
             (Some(claim), _) => {
@@ -123,6 +123,7 @@ impl Facts<'_> {
             event::HOST_COPY_LOST => self.copy_lost(event, &keys)?,
             _ => {}
         }
+        self.pool.check()?;
         self.touch();
         self.effect.keys = keys;
         Ok(())

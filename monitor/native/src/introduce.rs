@@ -85,7 +85,13 @@ impl Judge {
             let object = claim.object;
             measure(&mut self.state.run, &tables, object);
         }
+        let objects = &self.state.run.objects;
         let claim = &mut self.state.run.claims[number];
+        let needed = claim.stop().max(claim.footprint.get().unwrap_or(0));
+        if objects.forgot_keys && !objects.get(claim.object).has_keys(needed) {
+            let text = "its keys are not stated, and keys of an object were forgotten";
+            claim.distrust_for(Code::KeysForgotten, text, line.at);
+        }
         if terms && claim.entered(&tables) && !claim.is_whole() {
             let text = "the object and the predicate of the claim are not stated";
             claim.distrust_for(Code::TermsMissing, text, line.at);

@@ -59,7 +59,7 @@ impl Judge {
             order: Order { first, ..Order::default() },
             observes: tables.sets.facts,
             told: tables.sets.facts,
-            run: Run::new(asked.limits.requests),
+            run: Run::new(asked.limits),
             ..State::default()
         };
         Self::with(tables, asked, stream, state)
@@ -84,7 +84,7 @@ impl Judge {
     /// A run begins: nothing is held, and no request is in hand. Groups stay where a run goes on.
     fn begin(&mut self, goes_on: bool) {
         let Run { claims, ids, count, pool, .. } = std::mem::take(&mut self.state.run);
-        self.state.run = Run { claims, ids, count, ..Run::new(self.asked.limits.requests) };
+        self.state.run = Run { claims, ids, count, ..Run::new(self.asked.limits) };
         if goes_on {
             self.state.run.pool.groups = pool.groups;
         }

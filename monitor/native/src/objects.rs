@@ -9,8 +9,6 @@ use crate::pool::{Key, Of, Pool};
 use crate::record;
 use crate::store::{Bytes, Store};
 
-const IDLE: usize = 65_536;
-
 record! {
     /// What claims are made for. `contents` are the keys of its first positions, once stated;
     /// `places` those of which copies were stated before their content was; `on` the claims on it.
@@ -130,6 +128,11 @@ impl Object {
         self.same().iter().find(|row| row.0 == place).map(|row| row.1)
     }
 
+    /// Whether the keys of so many first positions are stated.
+    pub fn has_keys(&self, positions: i64) -> bool {
+        self.contents.len() as i64 >= positions
+    }
+
     /// How many of its first positions have a key that other objects may have.
     pub fn named(&self) -> i64 {
         let mut found = self.contents.len() as u64;
@@ -154,19 +157,27 @@ impl Object {
 }
 
 record! {
-    /// The objects of a stream, and the objects that hold each content, with its position.
+    /// The objects of a stream, and the objects that hold each content, with its position. Of those
+    /// in `idle`, which have no claim, `most` are remembered, and those that are needed; an object
+    /// was forgotten whose keys had been stated if `forgot_keys` says so.
     #[derive(Default)]
     pub struct Objects {
         all: Hashed<u32, Object>,
         count: u32,
         by_id: Sets<Name, u32>,
         idle: Set<u32>,
+        most: usize,
+        forgot_keys: bool,
         users: Hashed<Key, Map<u32, Few<u64>>>,
         none: Object,
     }
 }
 
 impl Objects {
+    pub fn new(most: usize) -> Self {
+        Self { most, ..Self::default() }
+    }
+
     /// The key of a position of an object.
     pub fn key(&self, object: &Object, group: u64, position: u64) -> Key {
         if let Some(content) = object.contents.get(position as usize) {
@@ -201,18 +212,21 @@ impl Objects {
     }
 
     /// The object that an event states, which is new if there is none; None if it states none.
-    pub fn meant(&mut self, event: &Event, names: &Names) -> Fine<Option<u32>> {
+    pub fn meant(&mut self, event: &Event, pool: &Pool, names: &Names) -> Fine<Option<u32>> {
         let about = event.object_id.map(|id| (id, event.cache_identity, event.token_map));
-        about.map(|about| self.named(about, names)).transpose()
+        about.map(|about| self.named(about, pool, names)).transpose()
     }
 
     /// The object of this id that agrees with what else is stated, which is new if there is none.
-    pub fn named(&mut self, about: About, names: &Names) -> Fine<u32> {
+    pub fn named(&mut self, about: About, pool: &Pool, names: &Names) -> Fine<u32> {
         let (id, identity, token_map) = about;
         let agrees = |number: &u32| self.get(*number).agrees(identity, token_map);
         let found: Vec<u32> = self.by_id.of(id).filter(agrees).collect();
         match found[..] {
-            [] => Ok(self.add(about)),
+            [] => {
+                self.forget_oldest(pool);
+                Ok(self.add(about))
+            }
             [number] => Ok(number),
             _ => {
                 let text = format!("two objects are called {}", names.show(id));
@@ -225,21 +239,42 @@ impl Objects {
         let of = Object { object_id: Some(id), identity, token_map, ..Object::default() };
         let number = self.made(of);
         self.by_id.add(id, number);
-        self.rest(number);
+        self.idle.add(number);
         number
     }
 
-    /// An object has no claim; so many are remembered.
-    fn rest(&mut self, number: u32) {
-        self.idle.add(number);
-        if self.idle.len() > IDLE {
-            if let Some((oldest, ())) = self.idle.pop_first() {
-                self.unlist(oldest);
-                let id = self.get(oldest).object_id;
-                self.discard(oldest);
-                id.map(|id| self.by_id.remove(id, oldest));
+    /// Forget two objects at most that have no claim, so that their number sinks again.
+    fn forget_oldest(&mut self, pool: &Pool) {
+        let oldest: Vec<u32> = self.idle.keys().take(2).collect();
+        for number in oldest {
+            if self.idle.len() < self.most {
+                return;
             }
+            self.idle.remove(number);
+            let object = self.get(number);
+            if self.is_needed(object, pool) {
+                self.idle.add(number);
+                continue;
+            }
+            let id = object.object_id;
+            self.forgot_keys |= !object.contents.is_empty() || object.united.is_some();
+            self.unlist(number);
+            self.discard(number);
+            id.map(|id| self.by_id.remove(id, number));
         }
+    }
+
+    /// Whether a block or a copy is of a key that no other object has. So there are no more such
+    /// objects than blocks and copies.
+    fn is_needed(&self, object: &Object, pool: &Pool) -> bool {
+        let anywhere = |key: Key| pool.on_gpu(key) || pool.in_tiers(key);
+        let own = |content: &&Name| {
+            self.users.get(indexed_content(**content)).is_some_and(|users| users.len() == 1)
+        };
+        object.contents.iter().filter(own).any(|&content| {
+            let key = |group: u64| Key::content(object.identity, group, content);
+            pool.groups.iter().any(|row| anywhere(key(row.0)))
+        }) || object.places.iter().any(|(g, at)| anywhere(Key::position(object.number, g, at)))
     }
 
     fn unlist(&mut self, number: u32) {

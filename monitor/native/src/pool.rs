@@ -82,18 +82,20 @@ impl Tiers {
         self.rows.iter().any(|row| row.0 == tier)
     }
 
-    pub fn add(&mut self, tier: Name, count: u64) {
-        match self.rows.iter_mut().find(|row| row.0 == tier) {
+    /// A tier has so many more; whether it had none.
+    pub fn add(&mut self, tier: Name, count: u64) -> bool {
+        let row = self.rows.iter_mut().find(|row| row.0 == tier);
+        let new = row.is_none();
+        match row {
             Some(row) => row.1 += count,
             None => self.rows.push((tier, count)),
         }
+        new
     }
 
-    /// A tier has one more copy, or at least one.
-    pub fn store(&mut self, tier: Name, at_least_one: bool) {
-        if !(at_least_one && self.has(tier)) {
-            self.add(tier, 1);
-        }
+    /// A tier has one more copy, or at least one; whether it had none.
+    pub fn store(&mut self, tier: Name, at_least_one: bool) -> bool {
+        !(at_least_one && self.has(tier)) && self.add(tier, 1)
     }
 
     /// A tier has one copy less; whether it had one.
@@ -116,7 +118,8 @@ record! {
     /// The blocks of the GPU and the copies in all other tiers, by key: blocks by their ids (None is
     /// one without an id), and how many copies each tier has. `blocks` has where each block's key
     /// is; None is a block of which the content is not known. `changed` has the keys whose copies
-    /// changed since it was last emptied, with whether that was on the GPU.
+    /// changed since it was last emptied, with whether that was on the GPU. `copied` counts the keys
+    /// of which a tier has copies, of each tier; `most` blocks and copies are followed.
     #[derive(Default)]
     pub struct Pool {
         groups: Vec<(u64, Group)>,
@@ -125,12 +128,23 @@ record! {
         tiers: Hashed<Key, Tiers>,
         unnamed: Set<Key>,
         changed: Vec<(bool, Key)>,
+        copied: usize,
+        most: usize,
     }
 }
 
 impl Pool {
-    pub fn new(groups: Vec<(u64, Group)>) -> Self {
-        Self { groups, ..Self::default() }
+    pub fn new(groups: Vec<(u64, Group)>, most: usize) -> Self {
+        Self { groups, most, ..Self::default() }
+    }
+
+    /// No more blocks and copies are known than are followed; copies of one key in one tier are one.
+    pub fn check(&self) -> Fine {
+        if self.blocks.len() + self.unnamed.len() + self.copied > self.most {
+            let text = format!("more than {} blocks and copies are held", self.most);
+            return contradiction(Code::BlocksLimit, text);
+        }
+        Ok(())
     }
 
     /// Whether a block holds the key.
@@ -223,7 +237,7 @@ impl Pool {
 
     /// A tier has one more copy of the key, or at least one.
     pub fn copy(&mut self, tier: Name, key: Key, at_least_one: bool) {
-        self.tiers.entry(key).store(tier, at_least_one);
+        self.copied += usize::from(self.tiers.entry(key).store(tier, at_least_one));
         self.changed.push((false, key));
     }
 
@@ -233,6 +247,7 @@ impl Pool {
             let text = format!("the tier {} loses a copy that it did not have", shown(tier));
             return contradiction(Code::CopyNotThere, text);
         }
+        self.copied -= usize::from(!self.tiers.entry(key).has(tier));
         self.tidy(key);
         Ok(())
     }
@@ -256,6 +271,7 @@ impl Pool {
         let has = self.tiers.iter().filter(|row| row.1.has(tier));
         for key in has.map(|row| row.0).collect::<Vec<_>>() {
             self.tiers.entry(key).clear(tier);
+            self.copied -= 1;
             self.tidy(key);
         }
     }
@@ -268,7 +284,7 @@ impl Pool {
                 self.hold(new, block);
             }
             for (tier, count) in self.tiers.remove(old).into_iter().flat_map(|tiers| tiers.rows) {
-                self.tiers.entry(new).add(tier, count);
+                self.copied -= usize::from(!self.tiers.entry(new).add(tier, count));
             }
         }
     }

@@ -12,6 +12,7 @@ use crate::pool::{Pool, Tiers};
 use crate::ranks::Ranks;
 use crate::record;
 use crate::request::Requests;
+use crate::state::Limits;
 use crate::tables::Tables;
 
 record! {
@@ -35,11 +36,15 @@ record! {
 }
 
 impl Run {
-    /// Nothing is held, and at most so many requests may be in hand.
-    pub fn new(requests: usize) -> Self {
+    /// Nothing is held, and no request is in hand.
+    pub fn new(limits: Limits) -> Self {
         let groups = vec![(0, Group { full: true, window: 0, span: 1 })];
-        let (pool, requests) = (Pool::new(groups), Requests::new(requests));
-        Self { pool, requests, ..Self::default() }
+        Self {
+            pool: Pool::new(groups, limits.blocks),
+            objects: Objects::new(limits.objects),
+            requests: Requests::new(limits.requests),
+            ..Self::default()
+        }
     }
 
     // Objects.
@@ -82,7 +87,7 @@ impl Run {
     fn change_object(&mut self, number: u32, id: Name, tables: &Tables, names: &Names) -> Fine {
         let claim = &self.claims[number];
         let about = (id, claim.stated.cache_identity, claim.stated.token_map);
-        let (old, new) = (claim.object, self.objects.named(about, names)?);
+        let (old, new) = (claim.object, self.objects.named(about, &self.pool, names)?);
         self.objects.leave(old, number);
         let counted = self.capacity.uncount(vec![number]);
         self.claims[number].object = new;

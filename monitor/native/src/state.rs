@@ -10,10 +10,19 @@ use crate::record;
 use crate::run::Run;
 
 record! {
-    /// How much of a stream is kept: claims in hand, ended claims, ids of others, requests, and
-    /// how many forgotten claims that were not kept are listed.
+    /// How much of a stream is kept: claims in hand, ended claims, ids of others, requests, how many
+    /// forgotten claims that were not kept are listed, objects without a claim, and blocks and
+    /// copies.
     #[derive(Clone, Copy, Default)]
-    pub struct Limits { live: usize, ended: usize, ids: usize, requests: usize, troubled: usize }
+    pub struct Limits {
+        live: usize,
+        ended: usize,
+        ids: usize,
+        requests: usize,
+        troubled: usize,
+        objects: usize,
+        blocks: usize,
+    }
 }
 
 record! {

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from proofs.checks.frame.results import exit_code
-from proofs.checks.frame.statements import Lemma
 from spec.claims.states import Mode
 from spec.cli.layout import Styled
 from spec.language.prose import counted
@@ -34,8 +33,8 @@ def put_frame(out: Page, check: FrameCheck, *, verbose: bool = False) -> None:
     out.put(_headline(check), "bold")
     every = len(check.modes) == len(Mode)
     out.put(f"for {'every mode' if every else ', '.join(check.modes)}, both bundles, all events")
-    if Lemma.TABLES not in {lemma.name for lemma in check.lemmas}:
-        out.put("the native core is not built (make native-core): its tables are not read")
+    for each in check.not_checked:
+        out.put(f"not checked: {each}")
     for part, title in _PARTS.items():
         lemmas = [lemma for lemma in check.lemmas if lemma.part == part]
         if verbose:

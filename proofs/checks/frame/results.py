@@ -80,6 +80,7 @@ class FrameCheck(msgspec.Struct, frozen=True):
     """The published result of `check frame`.
 
     `observers` are the obligations of the modes' bundles; `invariants` those that the lemmas use.
+    `not_checked` says what no lemma is about, and why.
     """
 
     schema: Literal["resident-claims/frame/1"]
@@ -89,6 +90,7 @@ class FrameCheck(msgspec.Struct, frozen=True):
     observers: list[str]
     lemmas: list[Answer]
     invariants: list[Invariant]
+    not_checked: list[str] = []
 
 
 def exit_code(check: FrameCheck) -> int:

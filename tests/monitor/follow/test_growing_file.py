@@ -140,6 +140,26 @@ class TestUntilEof:
             assert [b"one", b"two"] == read.lines
             assert "" == read.end
 
+    @pytest.mark.parametrize("there", [True, False])
+    def test_nothing_in_the_last(self, path: Path, there: bool) -> None:
+        """Files that were rotated are read, though nothing is in the one of the name, or none has
+        it.
+        """
+        append(path, b"one\n")
+        with reading(GrowingFile(str(path))) as read:
+            read.wait(b"one")
+            position = read.position
+        first = path.rename(path.with_suffix(".jsonl.1"))
+        second = path.with_suffix(".jsonl.2")
+        append(second, b"two\n")
+        os.utime(second, ns=(0, first.stat().st_mtime_ns + 1))
+        if there:
+            path.touch()
+        with reading(GrowingFile(str(path), until_eof=True), position) as read:
+            wait_for(lambda: read.end is not None)
+            assert [b"two"] == read.lines
+            assert "" == read.end
+
     def test_last_line_is_read_once(self, path: Path) -> None:
         """A last line that got its end meanwhile is not read again."""
         append(path, b"one\ntwo")

@@ -61,9 +61,14 @@ class Rounds:
         return max((path.name for path in self.checkpoints.glob("checkpoint-*.bin")), default="")
 
     def grow(self, rest: bytes, size: int) -> bytes:
-        """Append so many bytes, which may end within a line; or rotate, at the end of one."""
+        """Append so many bytes, which may end within a line; or rotate, at the end of one.
+
+        It is not rotated before the first checkpoint: a follower without any begins with the file
+        that has the name then.
+        """
         whole = self.source.read_bytes()[-1:] in (b"", b"\n")
-        if whole and self.source.stat().st_size and self.dice.random() < 0.1:
+        begun = self.newest() and self.source.stat().st_size
+        if begun and whole and self.dice.random() < 0.1:
             self.rotations += 1
             self.source.rename(f"{self.source}.{self.rotations}")
             end = rest.find(b"\n") + 1  # something is in the new file before it is rotated again

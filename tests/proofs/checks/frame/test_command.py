@@ -82,6 +82,15 @@ class TestWhole:
         assert "claim_materialized_event: where the claim is in owed: " in said
         assert all(len(line) <= 80 for line in out.splitlines())
 
+    def test_not_built(self, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+        """Without a library of these sources the check says that its tables are not checked."""
+        monkeypatch.setattr("proofs.checks.frame.check.library", lambda: None)
+        for form in ("text", "json"):
+            assert 0 == main(["check", "frame", "best_effort", "--format", form])
+            out = " ".join(capsys.readouterr().out.split())
+            assert "the tables of the native core: no library of these sources is built" in out
+        assert 1 == len(msgspec.json.decode(out)["not_checked"])
+
     def test_refuted(self) -> None:
         """A delivery that is dropped refutes the whole check."""
         check = check_frame([Mode.BEST_EFFORT], delivery=without("claim", "due"))
