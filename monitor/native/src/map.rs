@@ -91,7 +91,7 @@ impl Index {
     pub fn add(&mut self, row: usize, hash: u64, hash_of: impl Fn(usize) -> u64) {
         self.used += 1;
         if 8 * self.used as usize > 5 * self.slots.len() {
-            let size = (2 * self.slots.len()).max(8);
+            let size = (2 * self.slots.len()).max(2 * FEW);
             let old = std::mem::replace(&mut self.slots, vec![FREE; size].into());
             for row in old.iter().filter(|row| **row != FREE) {
                 let (at, _) = self.slot(hash_of(*row as usize), |_| false);
