@@ -71,9 +71,10 @@ record! {
 }
 
 record! {
-    /// One claim of a stream. Its mode is a place in the table, 0 for none. `footprint` is that of
-    /// the commitment, and before it the one that was asked for. `pressed` says whether its entry
-    /// ended while a request in hand was in a standing conflict; None is unknown.
+    /// One claim of a stream. Its mode is a place in the table, 0 for none; its object is 0 before
+    /// an event binds it to one. `footprint` is that of the commitment, and before it the one that
+    /// was asked for. `pressed` says whether its entry ended while a request in hand was in a
+    /// standing conflict; None is unknown.
     #[derive(Default)]
     pub struct Claim {
         id: Option<Name>,
@@ -163,10 +164,10 @@ impl Observed {
 }
 
 impl Claim {
-    pub fn new(id: Name, serial: u64, object: u32, period: u32, tables: &Tables) -> Self {
+    pub fn new(id: Name, serial: u64, period: u32, tables: &Tables) -> Self {
         let facts = tables.claim.clone();
         let pressed = Some(false);
-        Self { id: Some(id), serial, object, period, facts, pressed, ..Self::default() }
+        Self { id: Some(id), serial, period, facts, pressed, ..Self::default() }
     }
 
     /// Judge the claim by a mode from now on.

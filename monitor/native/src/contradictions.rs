@@ -71,23 +71,23 @@ fn look_up(at: &Moment, number: u32) -> Fine {
     let (object, end) = (run.objects.get(claim.object), claim.extent() as i64);
     let lead =
         |end: i64, tiers: bool| run.pool.lead((&run.objects, object), claim.start(), end, tiers);
-    let mut why = match event.asked {
-        None if found < held => {
-            "a look-up finds less than is held, and does not state what it asked for"
+    let why = if found < held {
+        match event.asked {
+            None => "a look-up finds less than is held, and does not state what it asked for",
+            Some(asked) if found < lead(asked.min(end), false) => {
+                "facts contradict: a look-up finds less than is held"
+            }
+            Some(_) => return Ok(()),
         }
-        Some(asked) if found < lead(asked.min(end), false) => {
-            "facts contradict: a look-up finds less than is held"
-        }
-        _ => "",
-    };
-    if why.is_empty() && found > held && !claim.has_copy() {
-        if found > lead(end, true) && at.observes.has(event::BLOCK_CACHED) {
-            why = "facts contradict: a look-up finds more than is held";
-        }
-    }
-    if why.is_empty() {
+    } else if found > held
+        && !claim.has_copy()
+        && found > lead(end, true)
+        && at.observes.has(event::BLOCK_CACHED)
+    {
+        "facts contradict: a look-up finds more than is held"
+    } else {
         return Ok(());
-    }
+    };
     contradiction(Code::LookupContradicts, why)
 }
 

@@ -6,7 +6,7 @@ use crate::claim::{Claim, TERMS};
 use crate::event::{self, Event, Kind};
 use crate::facts::{Effect, Touch};
 use crate::fields::{self, route_value};
-use crate::map::Few;
+use crate::map::{Few, Map};
 use crate::names::{Name, Names};
 use crate::pool::Tiers;
 use crate::record;
@@ -114,16 +114,16 @@ pub fn follow_request(run: &mut Run, event: &Event, request: Option<Name>, effec
         run.requests.arrive(name, event, run.count);
     }
     let finishes = kind == event::REQUEST_FINISHED;
+    let Run { requests, claims, followers, .. } = run;
     if finishes || kind == event::REQUEST_REFUSED {
-        for number in run.following(name) {
-            let Some(trail) = &mut run.claims[number].trail else { continue };
+        for number in followers.get(name).into_iter().flat_map(Map::keys) {
+            let Some(trail) = &mut claims[number].trail else { continue };
             trail.waiting.remove(name);
             if finishes {
                 trail.routes.retain(|row| row.0 .0 != Some(name));
             }
         }
     }
-    let Run { requests, claims, followers, .. } = run;
     if let Some(gone) = finishes.then(|| requests.finish(name)).flatten() {
         followers.remove(gone);
     }

@@ -25,8 +25,7 @@ impl Judge {
             );
         }
         state.run.claims.made += 1;
-        let object = state.run.objects.anonymous();
-        let mut claim = Claim::new(name, state.run.claims.made, object, state.period, &self.tables);
+        let mut claim = Claim::new(name, state.run.claims.made, state.period, &self.tables);
         claim.begin(self.asked.default, &self.tables);
         if state.gone.len() > 0 && self.names.with(name, |id| state.gone.contains(id)) {
             claim.distrust_for(Code::IdReused, "a claim of this id ended before", at);

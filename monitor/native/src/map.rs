@@ -64,14 +64,18 @@ pub struct Index {
 const FREE: u32 = u32::MAX;
 
 impl Index {
-    /// The first slot from that of a hash on which is free, or has a row that is the one.
-    fn slot(&self, hash: u64, mut is: impl FnMut(usize) -> bool) -> usize {
+    /// The first slot from that of a hash on which is free, or has a row that is the one; and what
+    /// it has.
+    fn slot(&self, hash: u64, mut is: impl FnMut(usize) -> bool) -> (usize, u32) {
         let mask = self.slots.len() - 1;
-        let mut at = hash as usize & mask;
-        while self.slots[at] != FREE && !is(self.slots[at] as usize) {
-            at = (at + 1) & mask;
+        let mut at = hash as usize;
+        loop {
+            let row = self.slots[at & mask];
+            if row == FREE || is(row as usize) {
+                return (at & mask, row);
+            }
+            at = at.wrapping_add(1);
         }
-        at
     }
 
     /// The row that is the one, among those of this hash.
@@ -79,7 +83,7 @@ impl Index {
         if self.slots.is_empty() {
             return None;
         }
-        let row = self.slots[self.slot(hash, is)];
+        let (_, row) = self.slot(hash, is);
         (row != FREE).then_some(row as usize)
     }
 
@@ -87,21 +91,21 @@ impl Index {
     pub fn add(&mut self, row: usize, hash: u64, hash_of: impl Fn(usize) -> u64) {
         self.used += 1;
         if 8 * self.used as usize > 5 * self.slots.len() {
-            let size = (2 * self.slots.len()).max(8);
+            let size = (2 * self.slots.len()).max(2 * FEW);
             let old = std::mem::replace(&mut self.slots, vec![FREE; size].into());
             for row in old.iter().filter(|row| **row != FREE) {
-                let at = self.slot(hash_of(*row as usize), |_| false);
+                let (at, _) = self.slot(hash_of(*row as usize), |_| false);
                 self.slots[at] = *row;
             }
         }
-        let at = self.slot(hash, |_| false);
+        let (at, _) = self.slot(hash, |_| false);
         self.slots[at] = u32::try_from(row).expect("fewer than 2^32 rows");
     }
 
     /// Remove a row that is in, and close the gap among those that were moved past it.
     pub fn remove(&mut self, row: usize, hash: u64, hash_of: impl Fn(usize) -> u64) {
         let mask = self.slots.len() - 1;
-        let mut gap = self.slot(hash, |each| each == row);
+        let (mut gap, _) = self.slot(hash, |each| each == row);
         let mut at = gap;
         self.used -= 1;
         loop {
@@ -179,12 +183,12 @@ impl<K: Key, V> Map<K, V> {
 
     /// Insert it at the end, or in the place that the key has; true if the key is new.
     pub fn insert(&mut self, key: K, value: V) -> bool {
-        if let Some(found) = self.get_mut(key) {
-            *found = value;
-            return false;
+        let found = self.place(key);
+        match found {
+            Some(at) => self.rows[at] = Some((key, value)),
+            None => _ = self.append(key, value),
         }
-        self.append(key, value);
-        true
+        found.is_none()
     }
 
     fn append(&mut self, key: K, value: V) -> usize {
@@ -199,19 +203,27 @@ impl<K: Key, V> Map<K, V> {
 
     /// Put a new key into a row that is not used.
     fn fill(&mut self, at: usize, key: K, value: V) {
+        let row = Some((key, value));
         if at == self.rows.len() {
-            self.rows.push(None);
+            self.rows.push(row);
+        } else {
+            self.rows[at] = row;
         }
-        self.rows[at] = Some((key, value));
+        if self.rows.len() > FEW {
+            self.list(at);
+        }
+    }
+
+    /// Add a row to the index, or all rows that are used to a new one.
+    fn list(&mut self, at: usize) {
         let hash_of = hash_in(&self.rows);
         if let Some(index) = &mut self.index {
-            index.add(at, hash(&key), hash_of);
-        } else if self.rows.len() > FEW {
-            let mut index = Index::default();
-            let used = (0..self.rows.len()).filter(|at| self.rows[*at].is_some());
-            used.for_each(|at| index.add(at, hash_of(at), &hash_of));
-            self.index = Some(Box::new(index));
+            return index.add(at, hash_of(at), hash_of);
         }
+        let mut index = Index::default();
+        let used = (0..self.rows.len()).filter(|at| self.rows[*at].is_some());
+        used.for_each(|at| index.add(at, hash_of(at), &hash_of));
+        self.index = Some(Box::new(index));
     }
 
     /// The value of a key, which is new if there is none.
@@ -327,16 +339,24 @@ impl<K: Key, V> Hashed<K, V> {
         if let Some(at) = self.place(key) {
             return (at, false);
         }
+        (self.add(key, value()), true)
+    }
+
+    /// Add a key that is not in; return where its row is.
+    fn add(&mut self, key: K, value: V) -> usize {
         let at = self.free.pop().map_or(self.rows.len(), |row| row as usize);
-        self.map.fill(at, key, value());
-        (at, true)
+        self.map.fill(at, key, value);
+        at
+    }
+
+    fn value(&mut self, at: usize) -> &mut V {
+        &mut self.map.rows[at].as_mut().expect("it is in").1
     }
 
     pub fn insert(&mut self, key: K, value: V) {
-        let mut value = Some(value);
-        let at = self.fill(key, || value.take().expect("it is not in a row")).0;
-        if let (Some(value), Some(row)) = (value, &mut self.map.rows[at]) {
-            row.1 = value;
+        match self.place(key) {
+            Some(at) => *self.value(at) = value,
+            None => _ = self.add(key, value),
         }
     }
 
@@ -346,17 +366,21 @@ impl<K: Key, V> Hashed<K, V> {
         V: Default,
     {
         let at = self.fill(key, V::default).0;
-        &mut self.map.rows[at].as_mut().expect("it is in").1
+        self.value(at)
     }
 
     pub fn remove(&mut self, key: K) -> Option<V> {
-        let at = self.place(key)?;
+        self.place(key).map(|at| self.empty(at, key))
+    }
+
+    /// Empty the row of a key.
+    fn empty(&mut self, at: usize, key: K) -> V {
         let value = self.map.empty(at, key);
         self.free.push(at as u32);
         if self.is_empty() {
             self.free.clear();
         }
-        Some(value)
+        value
     }
 }
 
@@ -476,14 +500,14 @@ impl<K: Key, V: Key> Sets<K, V> {
 
     /// Remove from the set of a key; return whether it was the last.
     pub fn remove(&mut self, key: K, value: V) -> bool {
-        let Some(first) = self.first.get_mut(key) else { return false };
-        let more = self.more.get_mut(key);
+        let Some(at) = self.first.place(key) else { return false };
+        let (first, more) = (self.first.value(at), self.more.get_mut(key));
         if *first != value {
             more.map(|more| more.remove(value));
         } else if let Some((next, ())) = more.and_then(Set::pop_first) {
             *first = next;
         } else {
-            self.first.remove(key);
+            self.first.empty(at, key);
             return true;
         }
         if self.more.get(key).is_some_and(Set::is_empty) {

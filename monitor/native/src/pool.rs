@@ -301,7 +301,10 @@ impl Pool {
             let key = objects.key(object, group, at as u64);
             self.on_gpu(key) || (tiers && self.in_tiers(key))
         };
-        let end = if self.has_one_cache() { end } else { end.min(object.known()) };
+        if self.has_one_cache() {
+            return (start..end).take_while(|at| held(0, *at)).count() as i64;
+        }
+        let end = end.min(object.known());
         let mut most = start;
         if !self.groups.iter().any(|(_, group)| group.full) {
             most = end.max(start);

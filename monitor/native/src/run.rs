@@ -53,19 +53,19 @@ impl Run {
     pub fn place(
         &mut self, number: u32, event: &Event, tables: &Tables, names: &Names,
     ) -> Fine<bool> {
-        let claim = &self.claims[number];
+        let claim = &mut self.claims[number];
         if claim.is_final {
             return Ok(false);
         }
-        self.claims[number].placed = true;
-        let claim = &self.claims[number];
-        let mut renamed = false;
+        claim.placed = true;
         let unnamed = self.objects.get(claim.object).object_id.is_none();
-        if let Some(id) = claim.stated.object_id.filter(|_| unnamed) {
+        let named = claim.stated.object_id.filter(|_| unnamed);
+        if let Some(id) = named {
             self.change_object(number, id, tables, names)?;
-            renamed = true;
+        } else if claim.object == 0 {
+            claim.object = self.objects.anonymous();
         }
-
+        let renamed = named.is_some();
         let object = self.claims[number].object;
         self.objects.join(object, number);
         self.objects.bind(object, event);
