@@ -98,6 +98,8 @@ class Lines:
         """The SHA-256 of the file, which is read once more; empty if it was changed since, or is
         standard input.
         """
+        if self.file == STDIN:
+            return ""
         with contextlib.suppress(OSError, ValueError), open_plain(self.file) as stream:
             digest = hashlib.file_digest(stream, "sha256")
             if self._stat == _stat(stream):
