@@ -233,13 +233,13 @@ class Lines:
             yield rest
 
     def _extracted(self, log: LogLines, blocks: Iterator[bytes | Fault]) -> Iterator[bytes | Fault]:
-        """The lines that are of events, in their places."""
+        """The lines that are of events, in their places, each with its end; and what is left."""
         for block in blocks:
             if isinstance(block, Fault):
                 yield block
                 continue
             found: list[bytes] = []
-            for line in block.split(b"\n"):
+            for line in block.removesuffix(b"\n").split(b"\n"):
                 content = log.take(line)
                 if content is not None:
                     found.append(content)
@@ -248,8 +248,7 @@ class Lines:
                     yield b"\n".join(found) + b"\n"
                 yield self._too_long()
                 found = [b""]
-            if text := b"\n".join(found):
-                yield text
+            yield b"\n".join(found) + b"\n"
         if rest := log.flush():
             yield rest
 

@@ -117,6 +117,14 @@ class TestStrip:
         report, counts, _ = followed(lines, STRIP)
         assert (ModeVerdict.INCONCLUSIVE, 1) == (report.verdict, counts.rejected["s"])
 
+    @pytest.mark.parametrize("end", [b"", b"\n"])
+    def test_what_is_left_is_a_line_of_its_own(self, tmp_path: Path, end: bytes) -> None:
+        """It has the number after the last line, whether that has an end or not."""
+        path = tmp_path / "log"
+        path.write_bytes(b"\n".join([cri(b"{", tag=b"P"), cri(EVENTS[0], stream=b"stderr")]) + end)
+
+        assert [(2, EVENTS[0]), (3, b"{")] == [*Lines(str(path), how=STRIP)]
+
     def test_too_long(self, tmp_path: Path) -> None:
         """Pieces make no line that is longer than a line may be."""
         piece = cri(b"x" * (LINE_LIMIT // 2), tag=b"P")
