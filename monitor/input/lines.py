@@ -235,7 +235,7 @@ class Lines:
     def _extracted(self, log: LogLines, blocks: Iterator[bytes | Fault]) -> Iterator[bytes | Fault]:
         """The lines that are of events, in their places, each with its end; and what is left."""
         for block in blocks:
-            if isinstance(block, Fault):
+            if isinstance(block, Fault) or not block:
                 yield block
                 continue
             found: list[bytes] = []
