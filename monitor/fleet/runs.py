@@ -131,6 +131,7 @@ class _Splitter:
             return ""
         try:
             stream = _DECODE(line).stream
+            line.decode()  # the decoder skips other texts, and the name of a field may be damaged
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             return None
         if line.count(_NAME) + line.count(_ESCAPE) > 1 and not _is_sound(line):

@@ -98,6 +98,8 @@ class Lines:
         """The SHA-256 of the file, which is read once more; empty if it was changed since, or is
         standard input.
         """
+        if self.file == STDIN:
+            return ""
         with contextlib.suppress(OSError, ValueError), open_plain(self.file) as stream:
             digest = hashlib.file_digest(stream, "sha256")
             if self._stat == _stat(stream):
@@ -231,13 +233,13 @@ class Lines:
             yield rest
 
     def _extracted(self, log: LogLines, blocks: Iterator[bytes | Fault]) -> Iterator[bytes | Fault]:
-        """The lines that are of events, in their places."""
+        """The lines that are of events, in their places, each with its end; and what is left."""
         for block in blocks:
-            if isinstance(block, Fault):
+            if isinstance(block, Fault) or not block:
                 yield block
                 continue
             found: list[bytes] = []
-            for line in block.split(b"\n"):
+            for line in block.removesuffix(b"\n").split(b"\n"):
                 content = log.take(line)
                 if content is not None:
                     found.append(content)
@@ -246,8 +248,7 @@ class Lines:
                     yield b"\n".join(found) + b"\n"
                 yield self._too_long()
                 found = [b""]
-            if text := b"\n".join(found):
-                yield text
+            yield b"\n".join(found) + b"\n"
         if rest := log.flush():
             yield rest
 

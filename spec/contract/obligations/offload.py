@@ -31,6 +31,8 @@ __all__ = ["STATED"]
 
 _failed = ours & kind(Kind.LOAD_FAILED)
 _restored = ours & kind(Kind.CLAIM_RESTORED)
+# The request may compute blocks behind the claim, once that is there.
+_recomputed = computed & (was.lead < c.threshold)
 
 OFFLOAD_RESTORABILITY = Observer(
     name="offload_restorability",
@@ -112,7 +114,7 @@ OFFLOAD_RESTORABILITY = Observer(
         ),
         forbidden(
             "recomputed_despite_copy",
-            conj(computed, was.responsible, was.host, req_was.away, req_was.asks),
+            conj(_recomputed, was.responsible, was.host, req_was.away, req_was.asks),
             source=("idle",),
             why="the request asked for the claim and computed it, although the tier had a copy",
             allowed="a restore from the tier, or before the computation an outcome that names the "
@@ -120,7 +122,7 @@ OFFLOAD_RESTORABILITY = Observer(
         ),
         forbidden(
             "recomputed_after_restore_required",
-            conj(computed, was.responsible, was.host, req_was.away),
+            conj(_recomputed, was.responsible, was.host, req_was.away),
             source=("owed", "restored", "given_up"),
             why="the request needed the claim restored and computed it, although the tier had a "
             "copy",

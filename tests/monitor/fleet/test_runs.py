@@ -79,6 +79,11 @@ class TestStrange:
         """Which stream is meant is not known, so each stream may lack the line."""
         assert {"b": [1, 2], "": [2]} == numbers(runs_of(written(tmp_path, B, line)))
 
+    @pytest.mark.parametrize("line", [b'{"\xf3tream":"a"}', b'{"stream":"a","claim_id":"\xff"}'])
+    def test_a_line_that_is_no_text_is_of_none(self, tmp_path: Path, line: bytes) -> None:
+        """Any byte of it may be wrong, so each stream may lack the line."""
+        assert {"b": [1, 2], "": [2]} == numbers(runs_of(written(tmp_path, B, line)))
+
     def test_one_stream_more_than_is_followed(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -116,6 +117,24 @@ class TestStrip:
         assert (ModeVerdict.INCONCLUSIVE, 1) == (report.verdict, report.events.rejected)
         report, counts, _ = followed(lines, STRIP)
         assert (ModeVerdict.INCONCLUSIVE, 1) == (report.verdict, counts.rejected["s"])
+
+    @pytest.mark.parametrize("end", [b"", b"\n"])
+    def test_what_is_left_is_a_line_of_its_own(self, tmp_path: Path, end: bytes) -> None:
+        """It has the number after the last line, whether that has an end or not."""
+        path = tmp_path / "log"
+        path.write_bytes(b"\n".join([cri(b"{", tag=b"P"), cri(EVENTS[0], stream=b"stderr")]) + end)
+
+        assert [(2, EVENTS[0]), (3, b"{")] == [*Lines(str(path), how=STRIP)]
+
+    def test_numbers_do_not_depend_on_how_bytes_come(self) -> None:
+        """A pipe may give a byte at a time, blanks among them."""
+
+        class Slow(io.BytesIO):
+            def read1(self, size: int | None = -1) -> bytes:
+                return super().read1(1)
+
+        content = b"  \n \n" + cri(EVENTS[0])
+        assert [(3, EVENTS[0])] == [*Lines("-", stdin=Slow(content), how=STRIP)]
 
     def test_too_long(self, tmp_path: Path) -> None:
         """Pieces make no line that is longer than a line may be."""

@@ -88,6 +88,13 @@ class TestReading:
         trace.unlink()
         assert read.hash_again() == ""
 
+    def test_standard_input_is_no_file(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A file by the name of standard input is not read to hash that."""
+        opened: list[str] = []
+        monkeypatch.setattr(lines, "open_plain", opened.append)
+        read = lines.Lines("-", stdin=io.BytesIO(GOOD), hashed=False)
+        assert ([(1, GOOD[:-1])], "", []) == ([*read], read.hash_again(), opened)
+
     def test_gzip_is_told_by_content(self, trace: Path) -> None:
         """Compressed data need no suffix, and may come in several members."""
         trace.write_bytes(gzip.compress(GOOD, mtime=0) + gzip.compress(GOOD, mtime=0))

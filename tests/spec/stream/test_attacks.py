@@ -279,6 +279,31 @@ class TestCopies:
 
         assert ModeVerdict.VIOLATED is verdict(judged(lines))
 
+    @pytest.mark.parametrize(("gone", "due"), [(False, 0), (True, 1)])
+    def test_a_request_computes_behind_the_claim(self, gone: bool, due: int) -> None:
+        """A request that computed the claim may go on behind it, though it was stored and looked
+        up meanwhile; only what is missing has to be restored.
+        """
+        first = {"claim_id": "a", "block_ids": (1, 2), "positions": (0, 1)}
+        behind = {"object_id": "object of a", "block_ids": (3,), "positions": (2,)}
+        held = 0 if gone else 2
+        lines = [
+            *claim("a", mode="offloadable"),
+            *_request("before"),
+            event("request_arrived", request_id="r", needed=3, usable=9),
+            event("block_cached", request_id="r", **first),
+            event("claim_materialized", claim_id="a"),
+            event("store_finished", claim_id="a"),
+            *([event("block_evicted", block_ids=(1, 2))] if gone else []),
+            event("prefix_lookup", claim_id="a", request_id="r", held=held, asked=2),
+            event("block_cached", request_id="r", cache_identity="cache", **behind),
+            event("request_finished", request_id="r"),
+        ]
+
+        found = verdict(judged(lines), "a", "offload_restorability")
+
+        assert due == (found is Verdict.VIOLATED)
+
 
 class TestFiles:
     """What only a file shows: lines are read in a fast way, and then otherwise."""
