@@ -29,10 +29,11 @@ class Contradiction(Exception):
 
 class Limits(NamedTuple):
     """How much of a stream is kept: claims in hand, ended claims, ids of others, requests, objects
-    without a claim, blocks and copies.
+    without a claim, blocks and copies, and tiers that have a copy of the whole of a claim.
 
-    More claims or requests in hand, or blocks and copies, than this break the stream. A report
-    lists up to `troubled` claims that were not kept, though so many ended after them.
+    More claims or requests in hand, blocks and copies, or tiers of a claim, than this break the
+    stream. A report lists up to `troubled` claims that were not kept, though so many ended after
+    them.
     """
 
     live: int = 1_000_000
@@ -42,6 +43,7 @@ class Limits(NamedTuple):
     troubled: int = 1_000
     objects: int = 65_536
     blocks: int = 10_000_000
+    tiers: int = 16
 
 
 class Line(NamedTuple):

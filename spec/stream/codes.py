@@ -40,7 +40,7 @@ class Code(Enum):
     UNCLEAR_AMOUNT = 122, "state how many blocks a load brought back, or which"
     GROUPS_CONTRADICT = 123, "list all groups of caches in stream_opened"
     COPY_ON_GPU = 124, "state the tier of the copy, such as cpu: a block on the GPU is no copy"
-    BLOCKS_LIMIT = 125, "state the end of each block and copy; more than ten million are held"
+    BLOCKS_LIMIT = 125, "state the end of each block and copy; too many are held"
     UNKNOWN_POOL = 130, "begin a new run: restate what stands, or restart"
     MODE_CONTRADICTS = 201, "accept a claim in the mode that it asked for"
     NOT_REGISTERED = 202, "register a claim before reports name it"

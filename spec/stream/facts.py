@@ -15,6 +15,7 @@ from spec.stream.generate import AT
 from spec.stream.pool import FULL, GPU, Block, Key, Object, Pool, Touch
 
 if TYPE_CHECKING:
+    from spec.stream.breaks import Limits
     from spec.stream.capacity import Capacity
     from spec.stream.claim import Claim
     from spec.stream.objects import Objects
@@ -75,11 +76,12 @@ class Facts:
     """Reads facts about blocks. A fact that contradicts the pool raises Contradiction.
 
     Args:
-        most: how many blocks and copies are followed.
+        limits: how many blocks and copies are followed, and tiers of each claim.
     """
 
-    def __init__(self, pool: Pool, objects: Objects, capacity: Capacity, most: int) -> None:
-        self._pool, self._objects, self._capacity, self._most = pool, objects, capacity, most
+    def __init__(self, pool: Pool, objects: Objects, capacity: Capacity, limits: Limits) -> None:
+        self._pool, self._objects, self._capacity = pool, objects, capacity
+        self._limits = limits
 
     def take(self, at: Effect, claim: Claim | None) -> None:
         """Take one fact about blocks; `at.direct` and `at.touched` become what it means for claims.
@@ -108,8 +110,8 @@ class Facts:
             self._stored(at, keys)
         elif kind in _COPIES:
             self._copy_lost(at, keys)
-        if pool.count > self._most:
-            text = f"more than {self._most} blocks and copies are held"
+        if pool.count > self._limits.blocks:
+            text = f"more than {self._limits.blocks} blocks and copies are held"
             raise Contradiction(Code.BLOCKS_LIMIT, text)
         for tier, key in pool.changed:
             gained = tier == GPU and pool.on_gpu(key)
@@ -301,6 +303,9 @@ class Facts:
         for claim in () if keys else at.direct:
             count = claim.copies.get(tier, 0)
             claim.copies[tier] = max(count, 1) if once else count + 1
+            if len(claim.copies) > self._limits.tiers:
+                text = f"a claim has copies in more than {self._limits.tiers} tiers"
+                raise Contradiction(Code.BLOCKS_LIMIT, text)
 
     def _copy_lost(self, at: Effect, keys: list[Key]) -> None:
         event = at.event
@@ -317,6 +322,8 @@ class Facts:
                 text = "facts contradict: a copy is lost that was not there"
                 raise Contradiction(Code.COPY_NOT_THERE, text)
             claim.copies[tier] -= 1
+            if not claim.copies[tier]:
+                del claim.copies[tier]
 
     def _tier_lost(self, at: Effect, tier: str) -> None:
         """A tier lost all that it had."""

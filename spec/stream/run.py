@@ -46,7 +46,7 @@ class Run:
         self.pool = Pool()
         self.objects = Objects(self.pool, limits.objects)
         self.capacity, self.ranks = Capacity(self.pool), Ranks()
-        self.facts = Facts(self.pool, self.objects, self.capacity, limits.blocks)
+        self.facts = Facts(self.pool, self.objects, self.capacity, limits)
         self.requests, self.durations = Requests(limits.requests), Durations()
         self.owing: dict[Claim, None] = {}
         self.followers: dict[str, dict[Claim, None]] = {}

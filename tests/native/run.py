@@ -13,7 +13,7 @@ from tests.native.mutated import HONEST, mutated
 
 __all__ = ["compared", "run"]
 
-_TIGHT = Limits(live=3, ended=2, ids=2, requests=2, objects=2, blocks=20)
+_TIGHT = Limits(live=3, ended=2, ids=2, requests=2, objects=2, blocks=20, tiers=1)
 
 
 def compared(seed: int) -> tuple[str, Mode | None, Difference | None]:

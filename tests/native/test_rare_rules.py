@@ -188,6 +188,32 @@ class TestForgottenObjects:
         lost = event("host_copy_lost", object_id="o", positions=(0,), tier="y")
         assert [] == agreed([block, *tiers, named, lost, *others(3)], few)[""].judge.breaks
 
+    @pytest.mark.parametrize("kind", ["store_finished", "host_copy_found"])
+    def test_tiers_of_a_claim(self, kind: str) -> None:
+        """Copies of a claim that state no keys, in more tiers than are followed, break the stream;
+        those that are lost make room, and so does a tier that lost all that it had."""
+        few = USUAL._replace(tiers=2)
+        x, y, z = (event(kind, claim_id="a", tier=tier) for tier in "xyz")
+        breaks = agreed([*claim(), *HELD, x, y, x, z], few)[""].judge.breaks
+        assert [(Code.BLOCKS_LIMIT, "a claim has copies in more than 2 tiers")] == [
+            (each.code, each.text) for each in breaks
+        ]
+        lost = event("host_copy_lost", claim_id="a", tier="y")
+        assert [] == agreed([*claim(), *HELD, x, y, x, lost, z], few)[""].judge.breaks
+        emptied = event("host_copy_lost", tier="x")
+        assert [] == agreed([*claim(), *HELD, x, y, emptied, z], few)[""].judge.breaks
+
+    def test_tiers_of_an_ended_claim(self) -> None:
+        """So it is of late copies, after a claim ended; they count for each claim anew."""
+        few = USUAL._replace(tiers=2)
+        late = [event("host_copy_found", claim_id="a", tier=tier) for tier in "xyz"]
+        other = [event("host_copy_found", claim_id="b", tier=tier) for tier in "yz"]
+        lines = [*claim(), *claim("b"), *late[:2], *ended(), *other, *late[:2]]
+        assert [] == agreed(lines, few)[""].judge.breaks
+        assert [Code.BLOCKS_LIMIT] == [
+            each.code for each in agreed([*lines, late[2]], few)[""].judge.breaks
+        ]
+
     def test_many_are_held(self) -> None:
         """The objects that are kept because something is held are as many as blocks."""
         cached = [
@@ -208,5 +234,6 @@ def test_honest_in_little_room(seed: int) -> None:
     assert name == HONEST
     chance = Random(seed)
     live, ended_, ids, requests, blocks = (chance.choice((few, 9, 1000)) for few in (2, 0, 0, 1, 9))
-    limits = Limits(live, ended_, ids, requests, objects=chance.randrange(3), blocks=blocks)
+    objects, tiers = chance.randrange(3), chance.randrange(3)
+    limits = Limits(live, ended_, ids, requests, objects=objects, blocks=blocks, tiers=tiers)
     assert differs(lines, mode, limits, honest=True) is None

@@ -54,7 +54,7 @@ impl Effect {
     }
 }
 
-/// The state that a fact is read into.
+/// The state that a fact is read into. A claim has copies in so many `tiers` at most.
 pub struct Facts<'a> {
     pub pool: &'a mut Pool,
     pub objects: &'a mut Objects,
@@ -63,6 +63,7 @@ pub struct Facts<'a> {
     pub tables: &'a Tables,
     pub names: &'a Names,
     pub effect: &'a mut Effect,
+    pub tiers: usize,
 }
 
 fn gone(kind: event::Kind) -> bool {
@@ -412,7 +413,12 @@ impl Facts<'_> {
             return Ok(());
         }
         for claim in self.effect.direct.keys() {
-            self.claims[claim].trail_mut().copies.store(tier, once);
+            let copies = &mut self.claims[claim].trail_mut().copies;
+            copies.store(tier, once);
+            if copies.len() > self.tiers {
+                let text = format!("a claim has copies in more than {} tiers", self.tiers);
+                return contradiction(Code::BlocksLimit, text);
+            }
         }
         Ok(())
     }

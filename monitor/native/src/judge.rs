@@ -279,8 +279,9 @@ impl Judge {
         let Meant { effect, mine } = meant;
         if ABOUT_BLOCKS.has(event.kind) && binds {
             let Run { pool, objects, capacity, claims, .. } = &mut self.state.run;
-            let (tables, names) = (&*self.tables, &self.names);
-            Facts { pool, objects, capacity, claims, tables, names, effect }.take(event, claim)?;
+            let (tables, names, tiers) = (&*self.tables, &self.names, self.asked.limits.tiers);
+            let mut facts = Facts { pool, objects, capacity, claims, tables, names, effect, tiers };
+            facts.take(event, claim)?;
         }
         about(&self.state.run, &self.tables, event, claim, effect, binds, mine);
         for (number, touch) in effect.touched.iter() {

@@ -78,6 +78,9 @@ impl Tiers {
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
     pub fn has(&self, tier: Name) -> bool {
         self.rows.iter().any(|row| row.0 == tier)
     }

@@ -11,8 +11,8 @@ use crate::run::Run;
 
 record! {
     /// How much of a stream is kept: claims in hand, ended claims, ids of others, requests, how many
-    /// forgotten claims that were not kept are listed, objects without a claim, and blocks and
-    /// copies.
+    /// forgotten claims that were not kept are listed, objects without a claim, blocks and copies,
+    /// and tiers that have a copy of the whole of a claim.
     #[derive(Clone, Copy, Default)]
     pub struct Limits {
         live: usize,
@@ -22,6 +22,7 @@ record! {
         troubled: usize,
         objects: usize,
         blocks: usize,
+        tiers: usize,
     }
 }
 
