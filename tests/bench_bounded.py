@@ -197,7 +197,8 @@ def plot(found: Found) -> str:
             f'<line x1="{at}" x2="{at}" y1="{top}" y2="{height - bottom}" stroke="#c60" '
             'stroke-dasharray="4 3"/>'
         )
-        parts.append(f'<text x="{x(claims) + 4:.1f}" y="{top + 12}">limit: {limit}</text>')
+        low = height - bottom - 8  # below the curve
+        parts.append(f'<text x="{x(claims) + 4:.1f}" y="{low}">limit: {limit}</text>')
     middle = (width + left) // 2
     parts += [
         f'<polyline points="{line}" fill="none" stroke="#06c" stroke-width="2"/>',
