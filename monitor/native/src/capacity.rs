@@ -9,10 +9,11 @@
 use std::collections::BTreeSet;
 
 use crate::claim::Claims;
-use crate::map::{Map, Row, Set, Sets};
+use crate::map::{Map, Row, Set};
 use crate::objects::Objects;
 use crate::pool::{Key, Pool};
 use crate::record;
+use crate::sets::Sets;
 use crate::tables::Tables;
 
 record! {

@@ -6,11 +6,12 @@ use crate::claim::{Claim, TERMS};
 use crate::event::{self, Event, Kind};
 use crate::facts::{Effect, Touch};
 use crate::fields::{self, route_value};
-use crate::map::{Few, Map};
+use crate::map::Map;
 use crate::names::{Name, Names};
 use crate::pool::Tiers;
 use crate::record;
 use crate::run::Run;
+use crate::sets::Few;
 use crate::tables::Tables;
 
 record! {

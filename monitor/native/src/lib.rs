@@ -27,6 +27,7 @@ pub mod ranks;
 pub mod registers;
 pub mod request;
 pub mod run;
+pub mod sets;
 pub mod state;
 pub mod store;
 pub mod tables;

@@ -3,10 +3,11 @@
 use crate::breaks::{contradiction, Code, Fine};
 use crate::claim::Claims;
 use crate::event::Event;
-use crate::map::{Few, Hashed, Map, Set, Sets};
+use crate::map::{Hashed, Map, Set};
 use crate::names::{Name, Names};
 use crate::pool::{Key, Of, Pool};
 use crate::record;
+use crate::sets::{Few, Sets};
 use crate::store::{Bytes, Store};
 
 record! {
@@ -267,14 +268,13 @@ impl Objects {
     /// Whether a block or a copy is of a key that no other object has. So there are no more such
     /// objects than blocks and copies.
     fn is_needed(&self, object: &Object, pool: &Pool) -> bool {
-        let anywhere = |key: Key| pool.on_gpu(key) || pool.in_tiers(key);
         let own = |content: &&Name| {
             self.users.get(indexed_content(**content)).is_some_and(|users| users.len() == 1)
         };
         object.contents.iter().filter(own).any(|&content| {
             let key = |group: u64| Key::content(object.identity, group, content);
-            pool.groups.iter().any(|row| anywhere(key(row.0)))
-        }) || object.places.iter().any(|(g, at)| anywhere(Key::position(object.number, g, at)))
+            pool.groups.iter().any(|row| pool.anywhere(key(row.0)))
+        }) || object.places.iter().any(|(g, at)| pool.anywhere(Key::position(object.number, g, at)))
     }
 
     fn unlist(&mut self, number: u32) {

@@ -2,10 +2,11 @@
 
 use crate::breaks::{contradiction, Code, Fine};
 use crate::event::Group;
-use crate::map::{Hashed, Row, Set, Sets};
+use crate::map::{Hashed, Row, Set};
 use crate::names::Name;
 use crate::objects::{Object, Objects};
 use crate::record;
+use crate::sets::Sets;
 use crate::store::{Bytes, Store};
 
 /// An object, and the objects that it may have keys of.
@@ -158,6 +159,11 @@ impl Pool {
     /// Whether a tier other than the GPU has a copy of the key.
     pub fn in_tiers(&self, key: Key) -> bool {
         self.tiers.contains(key)
+    }
+
+    /// Whether a block holds the key, or a tier has a copy of it.
+    pub fn anywhere(&self, key: Key) -> bool {
+        self.on_gpu(key) || self.in_tiers(key)
     }
 
     /// Whether a block is known, or a tier holds a copy.
