@@ -118,8 +118,8 @@ class _File:
         self._account.lines += occurred.read - self._streams.read.read  # by the core
         found = self._streams.found(every=every or self._reader is not None)
         claims = (claim for stream in found for claim in stream.claims)
-        broken = any(claim.verdict is not ModeVerdict.KEPT for claim in claims)
-        self._account.sha256 = lines.hash_again() if broken and not every else lines.sha256
+        quoted = not every and any(claim.verdict is not ModeVerdict.KEPT for claim in claims)
+        self._account.sha256 = lines.hash_again() if quoted else lines.sha256
         return Found([self._account], occurred, found)
 
     def _read(self, line: bytes, number: int) -> None:

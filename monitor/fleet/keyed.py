@@ -11,6 +11,7 @@ from monitor.fleet.rows import Row, fact_row, rejected_row, verdict_row
 from monitor.fleet.runs import natural, unpacked
 from monitor.follow.judge import Judge
 from monitor.follow.verdict_line import Counts
+from monitor.input.errors import kept_state
 from monitor.input.reorder_window import Window
 from monitor.results import USUAL
 from spec.claims.states import Mode
@@ -130,10 +131,7 @@ class Keyed:
             yield verdict_row(line, self._places)
 
     def _load(self, data: bytes) -> None:
-        try:
-            state = msgspec.msgpack.decode(data, type=_State)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            raise SpecError(f"the state of {self.source} cannot be read: {error}") from None
+        state = kept_state(data, _State, self.source)
         if state.version != VERSION:
             cause = f"the state of {self.source} has version {state.version}, and this is {VERSION}"
             raise SpecError(cause, "begin anew in another folder of checkpoints")

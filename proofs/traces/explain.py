@@ -13,7 +13,7 @@ import msgspec
 
 from monitor.check.conclude import Asked, concluded, found_in
 from monitor.core import Streams
-from monitor.input.errors import InputError
+from monitor.input.errors import InputError, utf8
 from monitor.input.records import Record, Stamp, at_line
 from monitor.input.sources import Source
 from monitor.report.verdict import ModeChoice, UnjudgedClaim
@@ -196,7 +196,7 @@ def _explained(
         schema=SCHEMA,
         tool=__version__,
         spec=spec_digest(),
-        trace=trace.encode("utf-8", "replace").decode("utf-8"),
+        trace=utf8(trace),
         mode=report.mode,
         bundle=asked.bundle,
         claim=asked.claim,
