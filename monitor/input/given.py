@@ -40,7 +40,7 @@ def fields_given(given: Given, file: str, line: int) -> dict[str, object]:
         defaults = _DEFAULTS[Event if isinstance(given, Event) else StreamMark]
         fields = {name: getattr(given, name) for name in given.__struct_fields__}
         return {n: v for n, v in fields.items() if n not in defaults or v != defaults[n]}
-    except Exception as error:  # whatever an object of the caller's raises
+    except Exception as error:  # an object of the caller's may raise anything
         reason = f"no fields can be read from this {type(given).__name__}: {error}"
         hint = "give an Event, or a mapping of the fields of one"
         raise InputError(file, reason, line=line, hint=hint) from error
@@ -77,7 +77,7 @@ def _line(fields: dict[str, object], file: str, line: int) -> bytes:
         text = json.dumps(fields, default=_plain, ensure_ascii=False, allow_nan=False).encode()
     except UnicodeEncodeError:
         reason, hint = "a text has characters that UTF-8 cannot encode", "leave out lone surrogates"
-    except Exception as error:  # whatever an object of the caller's raises
+    except Exception as error:  # an object of the caller's may raise anything
         reason, hint = f"cannot be written as JSON: {error}", "give texts, numbers and lists"
     else:
         if len(text) <= LINE_LIMIT:

@@ -255,7 +255,7 @@ def text_of(event: Event) -> bytes:
     try:
         line = EVENT_ENCODER.encode(event)
         is_same = len(line) <= LINE_LIMIT and _READ(line) == event
-    except Exception:  # whatever an object of the caller's raises
+    except Exception:  # an object of the caller's may raise anything
         return b""
     return line if is_same else b""
 
@@ -267,7 +267,7 @@ def texts_of(events: Sequence[Event]) -> bytes:
     try:
         lines = EVENT_ENCODER.encode_lines(events)
         is_same = len(lines) <= LINE_LIMIT and _READER.decode_lines(lines) == [*events]
-    except Exception:  # whatever an object of the caller's raises
+    except Exception:  # an object of the caller's may raise anything
         return b""
     return lines if is_same else b""
 

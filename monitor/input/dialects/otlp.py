@@ -195,7 +195,7 @@ def _text_of(pairs: list[object], name: str) -> str | None:
 
 
 def _malformed(place: str, reason: str, hint: str = "", field: str | None = None) -> InputError:
-    """The error of a part of a line; whoever knows the file and the line adds them.
+    """The error of a part of a line; the caller that knows the file and the line adds them.
 
     Args:
         field: of the event in that part.

@@ -39,8 +39,8 @@ record! {
 }
 
 record! {
-    /// What stays whatever observers do: why the claim, and single obligations, are inconclusive, and
-    /// what obligations came to in states that were left.
+    /// What observers do not change any more: why the claim, and single obligations, are inconclusive,
+    /// and what obligations came to in states that were left.
     #[derive(Default)]
     pub struct Lasting {
         of_all: Option<Reason>,

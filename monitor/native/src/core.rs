@@ -89,7 +89,7 @@ impl Core {
             _ => self.named(stated, sequence),
         };
         let events = std::slice::from_ref(&self.reader.event);
-        lend(&mut self.names, &mut self.judges[number], |judge| judge.take(&line, events));
+        with_names(&mut self.names, &mut self.judges[number], |judge| judge.take(&line, events));
         self.tidy();
         Some(())
     }
@@ -118,7 +118,7 @@ impl Core {
     }
 
     fn give(&mut self, number: usize, line: &Line, events: &[Event]) {
-        lend(&mut self.names, &mut self.judges[number], |judge| judge.take(line, events));
+        with_names(&mut self.names, &mut self.judges[number], |judge| judge.take(line, events));
     }
 
     /// Lines may be missing, or one was not understood: of a stream, or of all that there are, and
@@ -213,7 +213,7 @@ impl Core {
     /// Call a function with each judge, which has the names meanwhile.
     pub fn each(&mut self, mut work: impl FnMut(&mut Judge, &mut Vec<u8>)) {
         for judge in &mut self.judges {
-            lend(&mut self.names, judge, |judge| work(judge, &mut self.out));
+            with_names(&mut self.names, judge, |judge| work(judge, &mut self.out));
         }
     }
 
@@ -287,7 +287,7 @@ impl Core {
 }
 
 /// Call a function with a judge that has the names meanwhile.
-fn lend(names: &mut Box<Names>, judge: &mut Judge, work: impl FnOnce(&mut Judge)) {
+fn with_names(names: &mut Box<Names>, judge: &mut Judge, work: impl FnOnce(&mut Judge)) {
     std::mem::swap(&mut judge.names, names);
     work(judge);
     std::mem::swap(&mut judge.names, names);

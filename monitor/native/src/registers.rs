@@ -195,7 +195,7 @@ impl Stands {
         line as u8 + 1
     }
 
-    /// An observer does not belong to the scope. The line that moved it makes room for another.
+    /// An observer does not belong to the scope. The words of the line that moved it are free again.
     fn leave_out(&mut self, place: usize) {
         self.cells[place] = u32::from_le_bytes([0, NO_RULE, ABSENT, 0]);
     }
